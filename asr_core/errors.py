@@ -1,0 +1,164 @@
+"""The typed errors of the engine.
+
+::
+
+    AsrError                        things that can happen; ``code`` is stable, details carry data
+    ├─ SettingsError
+    ├─ AudioError: AudioDecodeError
+    ├─ ModelError: UnknownModelError · ModelFileMissingError · ModelIntegrityError
+    ├─ DeviceError: DeviceUnavailableError · SessionClosedError
+    ├─ RecognitionError
+    ├─ NormalizationError
+    ├─ StoreError: MigrationError · RecordNotFoundError
+    ├─ JobError: JobNotFoundError · JobStateError
+    └─ ExportError
+    TranscriptionCancelled          not an error: its own root
+    UsageError(RuntimeError)        programmer mistakes
+
+The page and the command line turn ``code`` into words through ``assets/i18n``
+(key ``error.<code>``, formatted with ``details``); ``str(error)`` is English for logs.
+"""
+
+from __future__ import annotations
+
+
+class AsrError(Exception):
+    """A fault that can happen in use and is shown to the user.
+
+    Args:
+        message: English sentence that names the thing and the remedy.
+        details: values for the user's sentence (path, reason, name, ...).
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class SettingsError(AsrError):
+    """A setting has a value that cannot be used. Details: ``name``, ``value``, ``allowed``."""
+
+    code = "settings"
+
+
+class AudioError(AsrError):
+    """A recording cannot be used."""
+
+    code = "audio"
+
+
+class AudioDecodeError(AudioError):
+    """A file cannot be decoded. Details: ``path`` (file name), ``reason``.
+
+    ``reason`` is a stable word: ``missing``, ``empty``, ``not_audio``, ``no_audio_track``,
+    ``damaged``, ``unreadable``.
+    """
+
+    code = "audio_decode"
+
+
+class ModelError(AsrError):
+    """A model cannot be used."""
+
+    code = "model"
+
+
+class UnknownModelError(ModelError):
+    """No model has that name. Details: ``name``, ``known``."""
+
+    code = "unknown_model"
+
+
+class ModelFileMissingError(ModelError):
+    """A model is not installed or lacks a file. Details: ``name``, ``path``."""
+
+    code = "model_missing"
+
+
+class ModelIntegrityError(ModelError):
+    """A model file does not have its published content. Details: ``name``, ``path``."""
+
+    code = "model_integrity"
+
+
+class DeviceError(AsrError):
+    """A device or its runtime failed."""
+
+    code = "device"
+
+
+class DeviceUnavailableError(DeviceError):
+    """The requested device cannot be used. Details: ``device``, ``reason``."""
+
+    code = "device_unavailable"
+
+
+class SessionClosedError(DeviceError):
+    """A session was used after it was closed."""
+
+    code = "session_closed"
+
+
+class RecognitionError(AsrError):
+    """The recognizer failed on a segment. Details: ``start_ms``, ``end_ms``."""
+
+    code = "recognition"
+
+
+class NormalizationError(AsrError):
+    """Number normalization failed; the spoken form stands. Details: ``reason``."""
+
+    code = "normalization"
+
+
+class StoreError(AsrError):
+    """The history database cannot be used. Details: ``path``, ``reason``."""
+
+    code = "store"
+
+
+class MigrationError(StoreError):
+    """The database could not be brought to this version. Details: ``path``, ``backup``."""
+
+    code = "migration"
+
+
+class RecordNotFoundError(StoreError):
+    """No record has that id. Details: ``id``."""
+
+    code = "record_not_found"
+
+
+class JobError(AsrError):
+    """A job cannot be handled."""
+
+    code = "job"
+
+
+class JobNotFoundError(JobError):
+    """No job has that id. Details: ``id``."""
+
+    code = "job_not_found"
+
+
+class JobStateError(JobError):
+    """A job is in a state that does not allow the request. Details: ``id``, ``state``."""
+
+    code = "job_state"
+
+
+class ExportError(AsrError):
+    """A transcript cannot be written. Details: ``path`` or ``format``, ``reason``."""
+
+    code = "export"
+
+
+class TranscriptionCancelled(Exception):  # noqa: N818 - a request that was honoured, not an error
+    """Recognition stopped because its cancel token was set."""
+
+
+class UsageError(RuntimeError):
+    """The engine was called in a way that its contract forbids."""

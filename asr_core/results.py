@@ -1,0 +1,214 @@
+"""What the engine hands out: tokens, sentences, transcripts.
+
+Owns the result types and the rule that joins token texts into a line. Times are integer
+milliseconds from the start of the recording, half-open ``[start, end)``. Knows nothing of
+audio, models or storage.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+SAMPLE_RATE_HZ = 16_000
+"""Sample rate of every waveform inside the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One spoken unit: a Chinese character, a Latin word or a run of digits.
+
+    Attributes:
+        text: the spoken text, never empty, without punctuation.
+        start_ms: first millisecond.
+        end_ms: one past the last millisecond, ``>= start_ms``.
+        confidence: probability in [0, 1] that the recognizer gave it.
+        mark: punctuation that follows the token, empty when there is none.
+    """
+
+    text: str
+    start_ms: int
+    end_ms: int
+    confidence: float
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSpan:
+    """Spoken tokens that are written differently (number normalization, corrections).
+
+    Attributes:
+        first_token: index of the first token, relative to the list that the span belongs to.
+        last_token: index of the last token, inclusive.
+        written: what stands in the written form instead; the mark of the last token follows it.
+    """
+
+    first_token: int
+    last_token: int
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """The recognized tokens of one speech segment, times absolute in the recording."""
+
+    start_ms: int
+    end_ms: int
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A subtitle-sized run of tokens; text, times and confidence are read off the tokens.
+
+    Attributes:
+        tokens: at least one token, in time order.
+        spans: disjoint, sorted; indices relative to ``tokens``.
+        speaker: label, empty when unknown.
+    """
+
+    tokens: tuple[Token, ...]
+    spans: tuple[WrittenSpan, ...] = ()
+    speaker: str = ""
+
+    @property
+    def spoken_text(self) -> str:
+        """The words as they were said, with punctuation."""
+        return join_text((token.text, token.mark) for token in self.tokens)
+
+    @property
+    def text(self) -> str:
+        """The written form: spans replace the tokens they cover."""
+        return join_text(written_parts(self.tokens, self.spans))
+
+    @property
+    def start_ms(self) -> int:
+        return self.tokens[0].start_ms
+
+    @property
+    def end_ms(self) -> int:
+        return self.tokens[-1].end_ms
+
+    @property
+    def confidence(self) -> float:
+        """Mean token confidence in [0, 1]."""
+        return sum(token.confidence for token in self.tokens) / len(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the detected speech became text.
+
+    Attributes:
+        speech_ms: milliseconds that voice activity detection called speech.
+        transcribed_ms: the part of it whose segments produced text.
+        gaps: ``(start_ms, end_ms)`` of detected speech without text, sorted, disjoint.
+    """
+
+    speech_ms: int = 0
+    transcribed_ms: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptWarning:
+    """Something the reader of a transcript should know; ``code`` is stable, ``message`` English."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The recognizer that produced a transcript and where it ran."""
+
+    name: str
+    backend: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Everything known about one recording after recognition.
+
+    Attributes:
+        sentences: in time order, disjoint; empty when there was no speech (a warning says why).
+        duration_ms: decoded length of the recording.
+        language: BCP-47 language code, ``zh`` for Mandarin.
+        processing_ms: wall time of the whole path, decoding included.
+        partial: true when recognition was cancelled before the end of the recording.
+    """
+
+    sentences: tuple[Sentence, ...]
+    duration_ms: int
+    language: str
+    model: ModelInfo
+    processing_ms: int
+    coverage: Coverage = Coverage()
+    warnings: tuple[TranscriptWarning, ...] = ()
+    partial: bool = False
+
+    @property
+    def text(self) -> str:
+        return join_sentences(sentence.text for sentence in self.sentences)
+
+    @property
+    def spoken_text(self) -> str:
+        return join_sentences(sentence.spoken_text for sentence in self.sentences)
+
+    @property
+    def rtf(self) -> float:
+        """Processing seconds per audio second; 0 for an empty recording."""
+        return self.processing_ms / self.duration_ms if self.duration_ms else 0.0
+
+    def with_warning(self, code: str, message: str) -> Transcript:
+        return replace(self, warnings=(*self.warnings, TranscriptWarning(code, message)))
+
+
+def written_parts(
+    tokens: Sequence[Token], spans: Sequence[WrittenSpan]
+) -> list[tuple[str, str]]:
+    """``(text, mark)`` pairs of the written form: one for each span and each uncovered token."""
+    by_first = {span.first_token: span for span in spans}
+    parts: list[tuple[str, str]] = []
+    index = 0
+    while index < len(tokens):
+        span = by_first.get(index)
+        if span is None:
+            parts.append((tokens[index].text, tokens[index].mark))
+            index += 1
+        else:
+            parts.append((span.written, tokens[span.last_token].mark))
+            index = span.last_token + 1
+    return parts
+
+
+def join_text(parts: Iterable[tuple[str, str]]) -> str:
+    """Join ``(text, mark)`` pairs: a space only between two spaced-script pieces.
+
+    Chinese, kana and punctuation take no space; two adjacent Latin words or numbers do, also
+    after a half-width mark (``Hello, world``).
+    """
+    line = ""
+    for text, mark in parts:
+        if line and text and _takes_space(line[-1]) and _is_spaced_script(text[0]):
+            line += " "
+        line += text + mark
+    return line
+
+
+def join_sentences(texts: Iterable[str]) -> str:
+    """Join sentence texts under the same spacing rule as tokens."""
+    return join_text((text, "") for text in texts)
+
+
+def _takes_space(last: str) -> bool:
+    return last in ",.?!;:%" or _is_spaced_script(last)
+
+
+def _is_spaced_script(char: str) -> bool:
+    """Letters and digits of scripts written with spaces (everything but CJK and kana)."""
+    if not (char.isalnum() or char in "'-$€£"):
+        return False
+    return unicodedata.east_asian_width(char) not in ("W", "F")

@@ -1,0 +1,153 @@
+"""Settings of one installation, read in one place.
+
+Every value comes from an ``ASR_*`` variable or from ``settings.toml`` in the data folder
+(same names without the prefix, lower case); the environment wins.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from asr_core.errors import SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "vad": ("silero", "off"),
+    "locale": ("zh-CN", "en"),
+    "log_level": ("DEBUG", "INFO", "WARNING", "ERROR"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One installation. The comment on a field is its row in the README's table.
+
+    Raises:
+        SettingsError: a value is out of range; names the variable and what is allowed.
+    """
+
+    home: Path  # folder of history, recordings, models and temporary files
+    host: str = "127.0.0.1"  # address to listen on
+    port: int = 7860  # port of the page
+    model: str = "whisper-base"  # recognizer
+    model_dir: Path | None = None  # folder that already holds the embedded model's files
+    device: str = "auto"  # auto, cpu, npu or npu:N
+    threads: int = 0  # CPU threads of the recognizer; 0 takes the cores this process may use
+    batch_windows: int = 4  # windows of 30 s recognized in one pass
+    vad: str = "silero"  # silero, or off for noisy recordings
+    locale: str = "zh-CN"  # language of the page and of messages when the browser states none
+    max_upload_mb: int = 4096  # largest file accepted by the page
+    tmp_max_age_h: int = 24  # temporary files older than this are deleted
+    tmp_max_mb: int = 4096  # temporary files are deleted, oldest first, above this
+    hub_url: str = "https://huggingface.co"  # where the embedded model is fetched as a last resort
+    log_level: str = "INFO"  # DEBUG, INFO, WARNING or ERROR
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise _invalid(name, getattr(self, name), " | ".join(allowed))
+        if not 0 < self.port < 65536:
+            raise _invalid("port", self.port, "1 to 65535")
+        if not re.fullmatch(r"auto|cpu|npu(:\d+)?", self.device):
+            raise _invalid("device", self.device, "auto | cpu | npu | npu:N")
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise _invalid(name, getattr(self, name), f"a whole number from {least}")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str], **overrides: Any) -> Settings:
+        """Read the environment and ``settings.toml``.
+
+        Args:
+            environ: usually ``os.environ``.
+            overrides: values given on the command line; ``None`` means not given.
+        """
+        home = Path(environ.get("ASR_HOME") or _default_home(environ)).expanduser().absolute()
+        values: dict[str, Any] = _read_toml(home / "settings.toml")
+        known = {field.name for field in fields(cls)}
+        for name in known - {"home"}:
+            raw = environ.get(variable(name), "")
+            if raw != "":
+                values[name] = raw
+        values |= {name: value for name, value in overrides.items() if value is not None}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise _invalid(unknown[0], values[unknown[0]], ", ".join(sorted(known)))
+        values = {name: _convert(name, value) for name, value in values.items()}
+        return cls(**{"home": home, **values})
+
+    @property
+    def database(self) -> Path:
+        return self.home / "history.db"
+
+    @property
+    def recordings(self) -> Path:
+        return self.home / "recordings"
+
+    @property
+    def models(self) -> Path:
+        return self.home / "models"
+
+    @property
+    def tmp(self) -> Path:
+        return self.home / "tmp"
+
+
+_LEAST = {
+    "threads": 0,
+    "batch_windows": 1,
+    "max_upload_mb": 1,
+    "tmp_max_age_h": 1,
+    "tmp_max_mb": 1,
+}
+_INTEGERS = frozenset(_LEAST) | {"port"}
+_PATHS = frozenset({"home", "model_dir"})
+
+
+def variable(name: str) -> str:
+    """The environment variable of a settings field."""
+    return f"ASR_{name.upper()}"
+
+
+def _default_home(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return f"{base}/tinglu"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise SettingsError(
+            f"{path} cannot be read: {exc}", name=str(path), value="", allowed="TOML"
+        ) from exc
+
+
+def _convert(name: str, value: Any) -> Any:
+    if name in _PATHS:
+        return Path(str(value)).expanduser().absolute()
+    if name in _INTEGERS:
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)):
+            raise _invalid(name, value, "a whole number")
+        return int(value)
+    return str(value)
+
+
+def _invalid(name: str, value: object, allowed: str) -> SettingsError:
+    return SettingsError(
+        f"{variable(name)}={value!r} is not usable; allowed: {allowed}",
+        name=variable(name),
+        value=str(value),
+        allowed=allowed,
+    )
