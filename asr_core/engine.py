@@ -16,8 +16,18 @@ from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
 
 __all__ = [
-    "CancelToken", "Engine", "EngineStatus", "HistoryEntry", "HistoryPage", "HistoryRecord",
-    "Job", "JobState", "LiveView", "ModelStatus", "SystemInfo", "TranscribeOptions",
+    "CancelToken",
+    "Engine",
+    "EngineStatus",
+    "HistoryEntry",
+    "HistoryPage",
+    "HistoryRecord",
+    "Job",
+    "JobState",
+    "LiveView",
+    "ModelStatus",
+    "SystemInfo",
+    "TranscribeOptions",
 ]
 
 
@@ -93,26 +103,47 @@ class Engine:
         raise NotImplementedError
 
     def __enter__(self) -> Engine: ...
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
     def start(self) -> None:
         """Serve: recover interrupted jobs, load the model in the background, run queued jobs."""
+
     def close(self) -> None:
         """Stop after the running group of segments; queued jobs stay queued."""
 
     # jobs
-    def submit(self, path: Path, options: TranscribeOptions, *, name: str = "", origin: str = "file",
-               batch_id: str = "") -> Job:
+    def submit(
+        self,
+        path: Path,
+        options: TranscribeOptions,
+        *,
+        name: str = "",
+        origin: str = "file",
+        batch_id: str = "",
+    ) -> Job:
         """Take an own copy of a file and queue it. Returns at once."""
+
     def live(self, job_id: str) -> LiveView: ...
     def jobs(self, batch_id: str) -> list[Job]: ...
     def active_jobs(self) -> list[Job]:
         """Queued and running jobs, oldest first."""
+
     def cancel(self, job_id: str) -> Job: ...
 
     # direct use (command line)
-    def transcribe(self, path: Path, options: TranscribeOptions, *, on_event: EventSink | None = None,
-                   cancel: CancelToken | None = None, origin: str = "cli") -> Transcript: ...
+    def transcribe(
+        self,
+        path: Path,
+        options: TranscribeOptions,
+        *,
+        on_event: EventSink | None = None,
+        cancel: CancelToken | None = None,
+        origin: str = "cli",
+    ) -> Transcript: ...
 
     # history
     def history(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage: ...
@@ -120,6 +151,7 @@ class Engine:
     def delete(self, recording_ids: Sequence[str]) -> None: ...
     def export(self, recording_id: str, format_name: str) -> Path:
         """Write one transcript into the temporary folder under the recording's own name."""
+
     def playback(self, recording_id: str) -> Path | None:
         """A file that browsers play (the recording or a converted copy); None if it is gone."""
 

@@ -166,9 +166,7 @@ class Transcript:
         return replace(self, warnings=(*self.warnings, TranscriptWarning(code, message)))
 
 
-def written_parts(
-    tokens: Sequence[Token], spans: Sequence[WrittenSpan]
-) -> list[tuple[str, str]]:
+def written_parts(tokens: Sequence[Token], spans: Sequence[WrittenSpan]) -> list[tuple[str, str]]:
     """``(text, mark)`` pairs of the written form: one for each span and each uncovered token."""
     by_first = {span.first_token: span for span in spans}
     parts: list[tuple[str, str]] = []

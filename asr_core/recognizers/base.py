@@ -40,9 +40,7 @@ class Recognizer(Protocol):
         """Samples of speech that one call should bring for full speed."""
         ...
 
-    def recognize(
-        self, segments: Sequence[Segment], options: RecognizeOptions
-    ) -> list[Utterance]:
+    def recognize(self, segments: Sequence[Segment], options: RecognizeOptions) -> list[Utterance]:
         """Recognize segments together.
 
         Returns:
