@@ -270,16 +270,17 @@ class ModelStore:
         sync_folder(self._models_dir)
 
     def _require_space(self, entry: ModelEntry, needed_bytes: int) -> None:
-        free_bytes = shutil.disk_usage(self._models_dir).free
-        if free_bytes < needed_bytes + SPARE_BYTES:
+        free_mb = shutil.disk_usage(self._models_dir).free >> 20
+        needed_mb = (needed_bytes + SPARE_BYTES) >> 20
+        if free_mb < needed_mb:
             raise ModelError(
-                f"{self._models_dir} has {free_bytes} bytes free, the model {entry.name} needs "
-                f"{needed_bytes + SPARE_BYTES}; free some space or set ASR_HOME to another disk",
+                f"{self._models_dir} has {free_mb} MB free, the model {entry.name} needs "
+                f"{needed_mb} MB; free some space or set ASR_HOME to another disk",
                 name=entry.name,
                 reason="disk_full",
                 path=str(self._models_dir),
-                needed_bytes=needed_bytes + SPARE_BYTES,
-                free_bytes=free_bytes,
+                needed_mb=needed_mb,
+                free_mb=free_mb,
             )
 
 
