@@ -1,12 +1,30 @@
-"""Recordings, jobs and transcripts of this installation."""
+"""Recordings, jobs and transcripts of this installation.
+
+Owns what one request to the history means and which of its steps belong together in one
+transaction. The schema is in ``migrations``, the row formats in ``rows``, the files in
+``recordings``.
+"""
 
 from __future__ import annotations
 
+import builtins
+import uuid
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import sqlite_utils
+
+from asr_core.errors import AsrError
 from asr_core.jobs.model import Job, JobState
 from asr_core.results import Transcript
+from asr_core.store import job_rows, recording_rows, recordings, rows, search
+from asr_core.store.database import Database
+from asr_core.store.transcript_rows import insert_transcript, load_transcript
+from asr_core.transcription.options import TranscribeOptions
+
+_WHOLE_TEXT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +73,316 @@ class HistoryRecord:
     job: Job
     path: Path | None
     transcript: Transcript | None
+
+
+class History:
+    """Everything that was ever transcribed here; usable from any thread.
+
+    Args:
+        database: stays owned by the caller.
+        recordings: folder of the kept copies, created when needed.
+
+    Every method raises StoreError when the database cannot be used.
+    """
+
+    def __init__(self, database: Database, recordings: Path) -> None:
+        self._database = database
+        self._folder = recordings
+
+    def add_recording(self, source: Path, *, name: str, origin: str, keep_copy: bool) -> str:
+        """Register a file; it is listed once it has a job.
+
+        Args:
+            source: only read.
+            name: as the user knows it; separators and control characters are removed.
+            origin: ``file``, ``dictation``, ``batch`` or ``cli``.
+            keep_copy: keep the content, whatever becomes of ``source``.
+
+        Returns:
+            The recording's id.
+
+        Raises:
+            AudioDecodeError: the file is ``missing`` or ``unreadable``.
+            StoreError: the copy cannot be written.
+        """
+        recording_id = uuid.uuid4().hex
+        content = recordings.take(source, self._folder, recording_id, keep_copy=keep_copy)
+        stored = recordings.stored_name(source, recording_id) if keep_copy else None
+        values = {
+            "id": recording_id,
+            "name": recordings.clean_name(name),
+            "stored_name": stored,
+            "original_path": None if keep_copy else rows.encodable(str(source.absolute())),
+            "origin": origin,
+            "size_bytes": content.size_bytes,
+            "sha256": content.sha256,
+            "created_ms": job_rows.now_ms(),
+        }
+
+        def insert(db: sqlite_utils.Database) -> None:
+            rows.insert(db, "recordings", values)
+            if content.temporary is not None and stored is not None:
+                content.temporary.replace(self._folder / stored)
+
+        try:
+            self._database.write(insert)
+        finally:
+            if content.temporary is not None:
+                recordings.remove(content.temporary)
+        return recording_id
+
+    def add_job(
+        self,
+        recording_id: str,
+        options: TranscribeOptions,
+        *,
+        batch_id: str = "",
+        running: bool = False,
+    ) -> Job:
+        """Queue a transcription of a recording.
+
+        Args:
+            recording_id: from :meth:`add_recording`.
+            options: the choices it runs with.
+            batch_id: jobs submitted together share it.
+            running: the caller transcribes it itself, now; no queue takes it up.
+
+        Raises:
+            RecordNotFoundError: no recording has that id.
+        """
+        job_id = uuid.uuid4().hex
+        values = {
+            "id": job_id,
+            "recording_id": recording_id,
+            "batch_id": batch_id,
+            "state": JobState.QUEUED.value,
+            "options": job_rows.options_to_json(options),
+            "created_ms": job_rows.now_ms(),
+        }
+
+        def insert(db: sqlite_utils.Database) -> Job:
+            recording = recording_rows.get(db, recording_id)
+            rows.insert(db, "jobs", values)
+            search.put_name(db, recording["number"], recording["name"])
+            if running:
+                job_rows.advance(db, job_id, JobState.RUNNING)
+            return job_rows.get_job(db, job_id)
+
+        return self._database.write(insert)
+
+    def job(self, job_id: str) -> Job:
+        """Raises JobNotFoundError when no job has that id."""
+        return self._database.read(lambda db: job_rows.get_job(db, job_id))
+
+    def jobs(
+        self, *, batch_id: str | None = None, states: Collection[JobState] | None = None
+    ) -> builtins.list[Job]:
+        """Jobs of a batch, in some states, or all; oldest first."""
+        wanted = None if states is None else rows.to_json([state.value for state in states])
+        where = (
+            "(:batch_id IS NULL OR j.batch_id = :batch_id)"
+            " AND (:states IS NULL OR j.state IN (SELECT value FROM json_each(:states)))"
+        )
+        values = {"batch_id": batch_id, "states": wanted}
+        return self._database.read(lambda db: job_rows.find_jobs(db, where, values))
+
+    def queue_position(self, job_id: str) -> int:
+        """1 for the job that runs next; 0 when it does not wait or is unknown."""
+        sql = """
+            SELECT count(*) FROM jobs before JOIN jobs j ON before.number <= j.number
+            WHERE j.id = ? AND j.state = 'queued' AND before.state = 'queued'
+        """
+        position: int = self._database.read(lambda db: db.execute(sql, [job_id]).fetchone()[0])
+        return position
+
+    def claim_next(self) -> Job | None:
+        """Set the oldest queued job running and return it; ``None`` when none waits."""
+
+        def claim(db: sqlite_utils.Database) -> Job | None:
+            sql = "SELECT id FROM jobs WHERE state = 'queued' ORDER BY number LIMIT 1"
+            row = db.execute(sql).fetchone()
+            return None if row is None else job_rows.advance(db, row[0], JobState.RUNNING)
+
+        return self._database.write(claim)
+
+    def set_state(self, job_id: str, state: JobState, *, error: AsrError | None = None) -> Job:
+        """Move a job to its next state.
+
+        Args:
+            job_id: which job.
+            state: where it goes.
+            error: why it failed.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job cannot go there from where it is.
+        """
+        return self._database.write(lambda db: job_rows.advance(db, job_id, state, error))
+
+    def requeue(self, job_id: str) -> Job:
+        """Put a running job back into its place in the queue.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job does not run.
+        """
+
+        def requeue(db: sqlite_utils.Database) -> Job:
+            job_rows.advance(db, job_id, JobState.INTERRUPTED)
+            return job_rows.advance(db, job_id, JobState.QUEUED)
+
+        return self._database.write(requeue)
+
+    def save_transcript(self, job_id: str, transcript: Transcript, state: JobState) -> None:
+        """Store what a running job produced and end it.
+
+        Args:
+            job_id: which job.
+            transcript: stored whole.
+            state: ``DONE`` or ``PARTIAL``.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job does not run.
+        """
+
+        def save(db: sqlite_utils.Database) -> None:
+            job = job_rows.advance(db, job_id, state)
+            insert_transcript(db, job, transcript, job_rows.now_ms())
+            db.execute(
+                "UPDATE jobs SET processing_ms = ? WHERE id = ?", [transcript.processing_ms, job_id]
+            )
+            db.execute(
+                "UPDATE recordings SET duration_ms = ? WHERE id = ?",
+                [transcript.duration_ms, job.recording_id],
+            )
+            recording = recording_rows.get(db, job.recording_id)
+            search.put(db, recording["number"], recording["name"], transcript.text)
+
+        self._database.write(save)
+
+    def list(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
+        """Recordings whose name or text contains the query (all without one), newest first."""
+        wanted = query.strip()
+
+        def load(db: sqlite_utils.Database) -> HistoryPage:
+            if wanted:
+                numbers, total = search.find(db, wanted, limit, offset)
+            else:
+                numbers, total = _newest(db, limit, offset)
+            return HistoryPage(tuple(_entries(db, numbers, wanted)), total)
+
+        return self._database.read(load)
+
+    def record(self, recording_id: str) -> HistoryRecord:
+        """Raises RecordNotFoundError when no listed recording has that id."""
+
+        def load(db: sqlite_utils.Database) -> HistoryRecord:
+            recording = recording_rows.get(db, recording_id)
+            entry = next(iter(_entries(db, [recording["number"]], "")), None)
+            if entry is None:
+                raise recording_rows.not_found(recording_id)
+            return HistoryRecord(
+                entry=entry,
+                job=job_rows.find_jobs(db, "j.recording_id = :id", {"id": recording_id})[-1],
+                path=self._kept(recording),
+                transcript=load_transcript(db, recording_id),
+            )
+
+        return self._database.read(load)
+
+    def recording_path(self, recording_id: str) -> Path | None:
+        """The kept copy; ``None`` when none is kept or it is gone.
+
+        Raises:
+            RecordNotFoundError: no recording has that id.
+        """
+        return self._kept(self._database.read(lambda db: recording_rows.get(db, recording_id)))
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove recordings with everything that belongs to them; unknown ids are passed over.
+
+        Raises:
+            JobStateError: one of them has a job that waits or runs; nothing is removed.
+        """
+        values = {"ids": rows.to_json([*ids])}
+        chosen = "IN (SELECT value FROM json_each(:ids))"
+
+        def delete(db: sqlite_utils.Database) -> builtins.list[str]:
+            for job in job_rows.find_jobs(db, f"j.recording_id {chosen}", values):
+                if not job.state.is_final:
+                    raise job_rows.wrong_state(job, "its recording cannot be deleted")
+            return recording_rows.delete(db, f"id {chosen}", values)
+
+        self._remove_files(self._database.write(delete))
+
+    def recover_interrupted(self) -> builtins.list[Job]:
+        """Queue again what a dead process left running, and clear away its unfinished files.
+
+        A job that was interrupted three times fails instead, as does one whose recording is not
+        kept. Called at the start of a serving process, before anything else uses this history.
+
+        Returns:
+            The jobs that wait again, oldest first.
+        """
+
+        def recover(db: sqlite_utils.Database) -> builtins.list[Job]:
+            waiting = job_rows.recover(db)
+            recording_rows.delete_abandoned(db)
+            recordings.sweep(self._folder, recording_rows.stored_names(db))
+            return waiting
+
+        return self._database.write(recover)
+
+    def _kept(self, recording: Mapping[str, Any]) -> Path | None:
+        stored = recording["stored_name"]
+        path = None if stored is None else self._folder / stored
+        return path if path is not None and path.is_file() else None
+
+    def _remove_files(self, names: Sequence[str]) -> None:
+        for name in names:
+            recordings.remove(self._folder / name)
+
+
+def _newest(db: sqlite_utils.Database, limit: int, offset: int) -> tuple[list[int], int]:
+    """As :func:`search.find`, for every recording that has a job."""
+    sql = """
+        SELECT number FROM recordings r
+        WHERE EXISTS (SELECT 1 FROM jobs WHERE recording_id = r.id)
+        ORDER BY number DESC LIMIT ? OFFSET ?
+    """
+    numbers = [row[0] for row in db.execute(sql, [limit, offset])]
+    total: int = db.execute("SELECT count(DISTINCT recording_id) FROM jobs").fetchone()[0]
+    return numbers, total
+
+
+def _entries(db: sqlite_utils.Database, numbers: Sequence[int], query: str) -> list[HistoryEntry]:
+    """What a list shows of some recordings, newest first."""
+    sql = """
+        SELECT r.id, r.name, r.origin, r.created_ms, coalesce(r.duration_ms, 0) AS duration_ms,
+               j.state, coalesce(t.model_name, '') AS model,
+               coalesce(substr(t.text, 1, :chars), '') AS text
+        FROM recordings r
+        JOIN jobs j ON j.number = (SELECT max(number) FROM jobs WHERE recording_id = r.id)
+        LEFT JOIN transcripts t
+               ON t.id = (SELECT max(id) FROM transcripts WHERE recording_id = r.id)
+        WHERE r.number IN (SELECT value FROM json_each(:numbers))
+        ORDER BY r.number DESC
+    """
+    # The hit of a query may be anywhere; without one a little more than the preview tells
+    # whether it is cut.
+    chars = _WHOLE_TEXT if query else search.PREVIEW_CHARS + 1
+    found = db.query(sql, {"numbers": rows.to_json([*numbers]), "chars": chars})
+    return [
+        HistoryEntry(
+            id=row["id"],
+            name=row["name"],
+            origin=row["origin"],
+            created_ms=row["created_ms"],
+            duration_ms=row["duration_ms"],
+            state=JobState(row["state"]),
+            model=row["model"],
+            preview=search.preview(row["text"], query),
+        )
+        for row in found
+    ]

@@ -1,0 +1,233 @@
+"""The thread that works through the queue of jobs.
+
+Owns which job runs now, its cancel token and what it has said so far. What is queued lives in the
+history and survives the process. Knows nothing of how a recording is transcribed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asr_core.errors import (
+    AsrError,
+    AudioDecodeError,
+    JobStateError,
+    TranscriptionCancelled,
+    UsageError,
+)
+from asr_core.events import EventSink, Progress
+from asr_core.jobs.model import Job, JobState
+from asr_core.results import Sentence, Transcript
+from asr_core.store.history import History
+from asr_core.transcription.cancel import CancelToken
+
+logger = logging.getLogger(__name__)
+
+TranscribeJob = Callable[[Path, Job, EventSink, CancelToken], Transcript]
+"""Transcribes one file. Once the token is set it returns what it has, ``partial=True``, or raises
+TranscriptionCancelled."""
+
+_RETRY_S = 5.0
+"""Pause before the queue is looked at again after the database refused."""
+
+
+class _InternalError(AsrError):
+    """A fault of the program. Details: ``error_id``, which the log explains."""
+
+    code = "internal"
+
+
+@dataclass(slots=True)
+class _Running:
+    """The running job; changed only under the runner's lock."""
+
+    job: Job
+    token: CancelToken = field(default_factory=CancelToken)
+    cancelled: bool = False  # by the user, as opposed to a stop of the runner
+    progress: Progress | None = None
+    sentences: list[Sentence] = field(default_factory=list)
+
+
+class JobRunner:
+    """Runs queued jobs one after the other, oldest first; usable from any thread.
+
+    Args:
+        history: where jobs wait and transcripts go.
+        transcribe: called on the runner's thread.
+    """
+
+    def __init__(self, history: History, transcribe: TranscribeJob) -> None:
+        self._history = history
+        self._transcribe = transcribe
+        self._lock = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._running: _Running | None = None
+        self._stopping = False
+        self._woken = False
+
+    def start(self) -> None:
+        """Begin with whatever waits. Raises UsageError when already started."""
+        with self._lock:
+            if self._thread is not None:
+                raise UsageError("the job runner is already started")
+            self._stopping = False
+            self._woken = True
+            self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; the running job goes back to its place in the queue."""
+        with self._lock:
+            thread = self._thread
+            if thread is None:
+                return
+            self._stopping = True
+            if self._running is not None:
+                self._running.token.cancel()
+            self._lock.notify_all()
+        thread.join()
+        with self._lock:
+            self._thread = None
+
+    def submit(self, job: Job) -> None:
+        """Tell the runner of a job that was added to the history."""
+        logger.info("job queued id=%s origin=%s", job.id, job.origin)
+        self.wake()
+
+    def wake(self) -> None:
+        """Look at the queue again."""
+        with self._lock:
+            self._woken = True
+            self._lock.notify_all()
+
+    def cancel(self, job_id: str) -> Job:
+        """Cancel a job that waits at once, one that runs after its current group of segments.
+
+        Returns:
+            The job as it stands now; a running one is still ``running``.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: it has ended already, or another process runs it.
+        """
+        with self._lock:
+            if self._running is not None and self._running.job.id == job_id:
+                self._running.cancelled = True
+                self._running.token.cancel()
+                return self._history.job(job_id)
+            job = self._history.job(job_id)
+            if job.state is not JobState.QUEUED:
+                raise JobStateError(
+                    f"job {job_id} is {job.state.value}: it cannot be cancelled",
+                    id=job_id,
+                    state=job.state.value,
+                )
+            return self._history.set_state(job_id, JobState.CANCELLED)
+
+    def live(self, job_id: str) -> tuple[Progress | None, tuple[Sentence, ...]]:
+        """The last progress and all sentences so far; nothing for a job that does not run."""
+        with self._lock:
+            running = self._running
+            if running is None or running.job.id != job_id:
+                return None, ()
+            return running.progress, tuple(running.sentences)
+
+    def position(self, job_id: str) -> int:
+        """1 for the job that runs next; 0 when it does not wait."""
+        return self._history.queue_position(job_id)
+
+    def _run(self) -> None:
+        pause_s = None
+        while self._wait(pause_s):
+            pause_s = None
+            try:
+                while self._run_next():
+                    pass
+            except Exception:
+                # The guard of the loop: whatever happened, the other jobs must still run.
+                logger.exception("job queue failed, next try in %s s", _RETRY_S)
+                pause_s = _RETRY_S
+
+    def _wait(self, pause_s: float | None) -> bool:
+        """Sleep until there may be something to do; false when the runner stops."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._woken or self._stopping, pause_s)
+            self._woken = False
+            return not self._stopping
+
+    def _run_next(self) -> bool:
+        """Run the oldest waiting job to its end; false when none waits."""
+        with self._lock:
+            # Claimed under the lock: a cancel finds the job either queued or running here.
+            job = None if self._stopping else self._history.claim_next()
+            if job is None:
+                return False
+            running = self._running = _Running(job)
+        try:
+            self._work(running)
+        finally:
+            with self._lock:
+                self._running = None
+        return True
+
+    def _work(self, running: _Running) -> None:
+        job_id = running.job.id
+        try:
+            self._finish(running, self._call(running))
+        except TranscriptionCancelled:
+            self._end_without_text(running)
+        except AsrError as exc:
+            logger.warning("job failed id=%s code=%s reason=%s", job_id, exc.code, exc)
+            self._history.set_state(job_id, JobState.FAILED, error=exc)
+        except Exception as exc:
+            error_id = uuid.uuid4().hex[:8]
+            logger.exception("job failed id=%s error_id=%s", job_id, error_id)
+            error = _InternalError(f"unexpected {type(exc).__name__}", error_id=error_id)
+            self._history.set_state(job_id, JobState.FAILED, error=error)
+
+    def _call(self, running: _Running) -> Transcript:
+        job = running.job
+        path = self._history.recording_path(job.recording_id)
+        if path is None:
+            raise AudioDecodeError(
+                f"the recording of job {job.id} is gone", path=job.name, reason="missing"
+            )
+
+        def report(progress: Progress) -> None:
+            with self._lock:
+                running.progress = progress
+                running.sentences.extend(progress.sentences)
+
+        return self._transcribe(path, job, report, running.token)
+
+    def _finish(self, running: _Running, transcript: Transcript) -> None:
+        if transcript.partial and (self._is_stopped(running) or not transcript.sentences):
+            self._end_without_text(running)
+            return
+        state = JobState.PARTIAL if transcript.partial else JobState.DONE
+        self._history.save_transcript(running.job.id, transcript, state)
+        logger.info(
+            "job %s id=%s audio_s=%.1f rtf=%.3f",
+            state.value,
+            running.job.id,
+            transcript.duration_ms / 1000,
+            transcript.rtf,
+        )
+
+    def _end_without_text(self, running: _Running) -> None:
+        if self._is_stopped(running):
+            self._history.requeue(running.job.id)
+            logger.info("job queued again id=%s", running.job.id)
+        else:
+            self._history.set_state(running.job.id, JobState.CANCELLED)
+            logger.info("job cancelled id=%s", running.job.id)
+
+    def _is_stopped(self, running: _Running) -> bool:
+        """Whether the runner, not the user, asked the job to stop."""
+        with self._lock:
+            return running.token.is_cancelled and not running.cancelled

@@ -1,0 +1,214 @@
+"""The schema of the history database, as numbered steps that are only ever added to.
+
+Owns what the tables look like and how an older file is brought up to date. A file that already
+holds something is copied before it is changed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import sqlite_utils
+
+from asr_core.errors import MigrationError, StoreError
+
+MIGRATIONS = sqlite_utils.Migrations("tinglu")
+
+
+def migrate(
+    db: sqlite_utils.Database, path: Path, migrations: sqlite_utils.Migrations = MIGRATIONS
+) -> None:
+    """Apply what is pending, all or nothing, after a backup copy of a file that holds something.
+
+    The copy is ``<path>.backup-<n>``, where ``n`` counts the steps that the file has seen.
+
+    Args:
+        db: a connection in autocommit mode.
+        path: its file.
+        migrations: the steps.
+
+    Raises:
+        StoreError: the file was written by a newer program.
+        MigrationError: a step failed; the file is as before and ``backup`` is its copy.
+        sqlite3.Error: no backup could be made, or an empty file could not be set up.
+    """
+    _reject_newer(db, path, migrations)
+    if not migrations.pending(db):
+        return
+    # The lock is taken before looking again: another process may do the same at this moment.
+    db.conn.execute("BEGIN IMMEDIATE")
+    try:
+        _reject_newer(db, path, migrations)
+        backup = None
+        if db.table_names() and migrations.pending(db):
+            backup = _copy(path, len(migrations.applied(db)))
+        _apply(db, path, migrations, backup)
+        db.commit()
+    except BaseException:
+        db.rollback()
+        raise
+
+
+def _apply(
+    db: sqlite_utils.Database,
+    path: Path,
+    migrations: sqlite_utils.Migrations,
+    backup: Path | None,
+) -> None:
+    try:
+        migrations.apply(db)
+    except sqlite3.Error as exc:
+        if backup is None:
+            raise
+        raise MigrationError(
+            f"{path} could not be upgraded: {exc}; a copy is at {backup}",
+            path=str(path),
+            reason=str(exc),
+            backup=str(backup),
+        ) from exc
+
+
+def _reject_newer(
+    db: sqlite_utils.Database, path: Path, migrations: sqlite_utils.Migrations
+) -> None:
+    with closing(sqlite_utils.Database(memory=True)) as empty:
+        known = {step.name for step in migrations.pending(empty)}
+    unknown = sorted({step.name for step in migrations.applied(db)} - known)
+    if unknown:
+        raise StoreError(
+            f"{path} was written by a newer version (it has {unknown[0]}); upgrade this program",
+            path=str(path),
+            reason="newer",
+        )
+
+
+def _copy(path: Path, steps: int) -> Path:
+    """Copy the file through SQLite, complete although others may have it open."""
+    target = path.with_name(f"{path.name}.backup-{steps}")
+    unfinished = path.with_name(f"{target.name}.part")
+    unfinished.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as copy:
+        source.backup(copy)
+    return unfinished.replace(target)
+
+
+@MIGRATIONS()
+def m001_initial(db: sqlite_utils.Database) -> None:
+    """Recordings, their jobs, what came out, and the search index."""
+    db.executescript(
+        """
+        CREATE TABLE recordings (
+            -- grows with every recording: "newest first" without trusting the clock
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            -- 32 hexadecimal digits, the name that the outside uses
+            id TEXT NOT NULL UNIQUE,
+            -- as the user knows it, shown and searched
+            name TEXT NOT NULL,
+            -- file name inside the recordings folder; NULL: no copy is kept
+            stored_name TEXT,
+            -- the user's own file, when no copy is kept; NULL: a copy is kept
+            original_path TEXT,
+            -- file, dictation, batch or cli
+            origin TEXT NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            -- of the content, to recognize a recording again; NULL: it was never read
+            sha256 TEXT,
+            -- decoded length; NULL: not decoded yet
+            duration_ms INTEGER,
+            -- Unix time
+            created_ms INTEGER NOT NULL
+        );
+
+        CREATE TABLE jobs (
+            -- order of the queue
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            recording_id TEXT NOT NULL REFERENCES recordings(id) ON DELETE CASCADE,
+            -- jobs submitted together share it; empty: submitted alone
+            batch_id TEXT NOT NULL,
+            state TEXT NOT NULL,
+            -- object of TranscribeOptions: a job that waits runs with what was chosen for it
+            options TEXT NOT NULL,
+            created_ms INTEGER NOT NULL,
+            -- of the current attempt; NULL: it has not started
+            started_ms INTEGER,
+            -- NULL: it has not ended
+            finished_ms INTEGER,
+            -- wall time of the attempt that ended it; NULL: it has not ended
+            processing_ms INTEGER,
+            -- how often its process ended under it; a job that kills its process is given up
+            interruptions INTEGER NOT NULL DEFAULT 0,
+            -- the process that runs it, to tell a living one from a dead one; NULL: nobody runs it,
+            -- or the system cannot tell
+            owner TEXT,
+            -- AsrError.code; empty: it did not fail
+            error_code TEXT NOT NULL DEFAULT '',
+            -- object of strings for the user's sentence
+            error_details TEXT NOT NULL DEFAULT '{}'
+        );
+        CREATE INDEX jobs_recording ON jobs(recording_id, number);
+        CREATE INDEX jobs_state ON jobs(state, number);
+        CREATE INDEX jobs_batch ON jobs(batch_id, number);
+
+        CREATE TABLE transcripts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            recording_id TEXT NOT NULL REFERENCES recordings(id) ON DELETE CASCADE,
+            job_id TEXT NOT NULL UNIQUE REFERENCES jobs(id) ON DELETE CASCADE,
+            created_ms INTEGER NOT NULL,
+            language TEXT NOT NULL,
+            model_name TEXT NOT NULL,
+            backend TEXT NOT NULL,
+            device TEXT NOT NULL,
+            duration_ms INTEGER NOT NULL,
+            processing_ms INTEGER NOT NULL,
+            -- coverage: detected speech, the part of it that became text, the rest as
+            -- [[start_ms, end_ms], ...]
+            speech_ms INTEGER NOT NULL,
+            transcribed_ms INTEGER NOT NULL,
+            gaps TEXT NOT NULL,
+            -- [[code, message], ...]
+            warnings TEXT NOT NULL,
+            -- 1: cancelled before the end of the recording
+            partial INTEGER NOT NULL,
+            -- the written form of all sentences, for previews
+            text TEXT NOT NULL,
+            -- the same as it was said
+            spoken_text TEXT NOT NULL
+        );
+        CREATE INDEX transcripts_recording ON transcripts(recording_id, id);
+
+        CREATE TABLE sentences (
+            transcript_id INTEGER NOT NULL REFERENCES transcripts(id) ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            start_ms INTEGER NOT NULL,
+            end_ms INTEGER NOT NULL,
+            -- mean over the tokens
+            confidence REAL NOT NULL,
+            text TEXT NOT NULL,
+            spoken_text TEXT NOT NULL,
+            -- empty: unknown
+            speaker TEXT NOT NULL,
+            -- [[text, start_ms, end_ms, confidence, mark], ...]; the truth that the columns above
+            -- are read off
+            tokens TEXT NOT NULL,
+            -- [[first_token, last_token, written], ...]
+            spans TEXT NOT NULL,
+            PRIMARY KEY (transcript_id, position)
+        );
+
+        CREATE TABLE search_texts (
+            -- recordings.number
+            number INTEGER PRIMARY KEY,
+            -- case-folded, what a hit is verified against
+            name TEXT NOT NULL,
+            text TEXT NOT NULL
+        );
+        -- Single characters and overlapping pairs as tokens: FTS5's own tokenizers find nothing
+        -- inside Chinese text. Only which document holds a token is kept.
+        CREATE VIRTUAL TABLE search_grams USING fts5(
+            grams, content='', detail=none, columnsize=0, tokenize='ascii'
+        );
+        """
+    )

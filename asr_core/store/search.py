@@ -1,0 +1,126 @@
+"""Substring search over names and texts, for queries from one character on.
+
+Every character and every overlapping pair of characters of the case-folded name and text is a
+token of a full-text index. One or two characters are answered by the index alone; for longer
+queries the index gives the candidates and ``instr`` verifies them.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import sqlite_utils
+
+from asr_core.store.rows import encodable
+
+PREVIEW_CHARS = 120
+"""Longest preview, ellipses included."""
+
+_LEAD_CHARS = 30
+"""How much of a preview stands before the hit."""
+
+_MAX_TERMS = 64
+"""Index terms looked up for one query; verification covers the rest of a very long one."""
+
+
+def fold(text: str) -> str:
+    """The form that is compared, of queries as of what they search."""
+    return encodable(text).casefold()
+
+
+def put(db: sqlite_utils.Database, number: int, name: str, text: str) -> None:
+    """Make one recording findable, in place of what it had before."""
+    remove(db, number)
+    folded = fold(name), fold(text)
+    db.execute("INSERT INTO search_texts (number, name, text) VALUES (?, ?, ?)", (number, *folded))
+    db.execute(
+        "INSERT INTO search_grams (rowid, grams) VALUES (?, ?)", (number, _document(*folded))
+    )
+
+
+def put_name(db: sqlite_utils.Database, number: int, name: str) -> None:
+    """Make one recording findable by its name; a text that it already has stays."""
+    known = db.execute("SELECT 1 FROM search_texts WHERE number = ?", (number,)).fetchone()
+    if known is None:
+        put(db, number, name, "")
+
+
+def remove(db: sqlite_utils.Database, number: int) -> None:
+    """Forget one recording; nothing happens when it is not known."""
+    row = db.execute("SELECT name, text FROM search_texts WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        return
+    # An index without content is told what it held, exactly as it was inserted.
+    db.execute(
+        "INSERT INTO search_grams (search_grams, rowid, grams) VALUES ('delete', ?, ?)",
+        (number, _document(*row)),
+    )
+    db.execute("DELETE FROM search_texts WHERE number = ?", (number,))
+
+
+def find(db: sqlite_utils.Database, query: str, limit: int, offset: int) -> tuple[list[int], int]:
+    """Recordings whose name or text contains the query, whatever the case of its letters.
+
+    Args:
+        query: not empty; spaces count.
+        limit: how many to return.
+        offset: how many to skip.
+
+    Returns:
+        Recording numbers, newest first, and how many match in all.
+    """
+    folded = fold(query)
+    source = "search_grams WHERE search_grams MATCH :terms"
+    if len(folded) > 2:
+        source = (
+            "search_grams CROSS JOIN search_texts s ON s.number = search_grams.rowid"
+            " WHERE search_grams MATCH :terms"
+            " AND (instr(s.text, :query) OR instr(s.name, :query))"
+        )
+    values = {"terms": _match(folded), "query": folded, "limit": limit, "offset": offset}
+    page = f"SELECT search_grams.rowid FROM {source} ORDER BY search_grams.rowid DESC"  # noqa: S608
+    rows = db.execute(f"{page} LIMIT :limit OFFSET :offset", values).fetchall()
+    total: int = db.execute(f"SELECT count(*) FROM {source}", values).fetchone()[0]  # noqa: S608
+    return [row[0] for row in rows], total
+
+
+def preview(text: str, query: str = "") -> str:
+    """Up to ``PREVIEW_CHARS`` characters around the first hit, from the start without one."""
+    hit = _hit(text, fold(query)) if query else -1
+    start = max(0, min(hit - _LEAD_CHARS, len(text) - PREVIEW_CHARS))
+    lead = "…" if start else ""
+    end = start + PREVIEW_CHARS
+    if end >= len(text):
+        return lead + text[start + len(lead) :]
+    return lead + text[start + len(lead) : end - 1] + "…"
+
+
+def _hit(text: str, folded_query: str) -> int:
+    """Where the query starts in the unfolded text; -1 without a hit."""
+    folded = fold(text)
+    hit = folded.find(folded_query)
+    if hit < 0 or len(folded) == len(text):
+        return hit
+    # Some letters fold to two or three.
+    ends = itertools.accumulate(len(char.casefold()) for char in text)
+    return next(index for index, end in enumerate(ends) if end > hit)
+
+
+def _document(name: str, text: str) -> str:
+    grams = {*_pairs(name), *_pairs(text), *map(_token, name), *map(_token, text)}
+    return " ".join(sorted(grams))
+
+
+def _match(folded: str) -> str:
+    """The index query: all pairs, or the one character."""
+    terms = dict.fromkeys(_pairs(folded) or map(_token, folded))
+    return " AND ".join(itertools.islice(terms, _MAX_TERMS))
+
+
+def _pairs(folded: str) -> list[str]:
+    return [f"{_token(left)}x{_token(right)}" for left, right in itertools.pairwise(folded)]
+
+
+def _token(char: str) -> str:
+    """A character as letters and digits, so that punctuation and emoji are tokens too."""
+    return f"{ord(char):x}"
