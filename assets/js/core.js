@@ -1,0 +1,90 @@
+// Shared by our browser components: locale, texts, element building, time words, mounting.
+// Every text reaches the page through textContent or an attribute value, never as markup.
+(() => {
+  "use strict";
+
+  const locale = navigator.language.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
+  // The page shell has tables for two languages only; every regional name maps onto one of them.
+  Object.defineProperty(navigator, "language", { configurable: true, get: () => locale });
+
+  const table = window.tingluMessages[locale];
+  const makers = {};
+  const mounted = {};
+
+  /** The text of a key; `{name}` is replaced by `values.name`. */
+  function t(key, values = {}) {
+    const text = table[key];
+    if (text === undefined) return key;
+    return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  }
+
+  /** An element; `props` are attributes, `on*` listeners, `text` its textContent. */
+  function el(tag, props = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(props)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "text") node.textContent = value;
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value === true ? "" : String(value));
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  const two = (number) => String(number).padStart(2, "0");
+
+  /** 3725000 as 1:02:05, 65000 as 1:05. */
+  function clock(ms) {
+    const s = Math.max(0, Math.floor(ms / 1000));
+    const hours = Math.floor(s / 3600);
+    const minutes = Math.floor(s / 60) % 60;
+    return hours ? `${hours}:${two(minutes)}:${two(s % 60)}` : `${minutes}:${two(s % 60)}`;
+  }
+
+  /** 65000 as 00:01:05, for columns of times. */
+  function stamp(ms) {
+    const s = Math.max(0, Math.floor(ms / 1000));
+    return `${two(Math.floor(s / 3600))}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+  }
+
+  function day(ms) {
+    const at = new Date(ms);
+    const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+    return `${date} ${two(at.getHours())}:${two(at.getMinutes())}`;
+  }
+
+  /** The address of a file that the server allows. */
+  function fileUrl(path) {
+    const root = (window.gradio_config && window.gradio_config.root) || "";
+    const parts = path.split("/").map(encodeURIComponent).join("/");
+    return `${root}/gradio_api/file=${parts}`;
+  }
+
+  /** A badge for a job state. */
+  function badge(state) {
+    return el("span", { class: `tl-badge tl-is-${state}`, text: t(`state.${state}`) });
+  }
+
+  function define(kind, maker) {
+    makers[kind] = maker;
+  }
+
+  /**
+   * Called by a component's load script. The maker returns `{update(value)}` and whatever other
+   * components may call on it by its element id.
+   */
+  function mount(kind, id, element, trigger, props, watch) {
+    const root = element.querySelector(".tl-root");
+    const part = makers[kind]({ root, trigger, props, id });
+    mounted[id] = part;
+    const show = () => props.value !== null && props.value !== undefined && part.update(props.value);
+    watch("value", show);
+    show();
+  }
+
+  function find(id) {
+    return mounted[id];
+  }
+
+  window.tinglu = { locale, t, el, clock, stamp, day, fileUrl, badge, define, mount, find };
+})();

@@ -1,0 +1,93 @@
+"""The whole page: header, five tabs, and what ``launch()`` needs to serve it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from asr_core.engine import Engine
+from asr_core.settings import Settings
+from ui.guard import Page
+from ui.handlers.file import SAMPLE
+from ui.i18n import build_i18n, label, script_messages
+from ui.tabs.batch import build_batch_tab
+from ui.tabs.dictation import build_dictation_tab
+from ui.tabs.file import build_file_tab
+from ui.tabs.history import build_history_tab
+from ui.tabs.system import build_header, build_system_tab
+from ui.theme import TingluTheme
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+SCRIPTS = ("core", "transcript", "lists", "page")
+TITLE = "听录 · 离线中文语音转写工作台"
+
+QUEUE_SIZE = 64
+PARALLEL_EVENTS = 16
+"""Handlers only hand work to the engine, so many may run side by side."""
+
+UPLOAD_CHECK_S = 3600
+"""How often the page's own copies of uploads are checked for age."""
+
+
+def build_app(engine: Engine, settings: Settings) -> gr.Blocks:
+    """Lay out the page and wire it to an engine; starts nothing."""
+    page = Page(engine, settings)
+    with gr.Blocks(
+        title=TITLE,
+        analytics_enabled=False,
+        fill_width=True,
+        delete_cache=(UPLOAD_CHECK_S, settings.tmp_max_age_h * 3600),
+    ) as demo:
+        build_header(page, demo)
+        with gr.Tabs(elem_id="tabs"):
+            with gr.Tab(label("tab_file"), id="file", render_children=True):
+                build_file_tab(page, demo)
+            with gr.Tab(label("tab_dictation"), id="dictation", render_children=True):
+                build_dictation_tab(page)
+            with gr.Tab(label("tab_batch"), id="batch", render_children=True):
+                build_batch_tab(page, demo)
+            with gr.Tab(label("tab_history"), id="history", render_children=True) as history:
+                build_history_tab(page, history)
+            with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
+                build_system_tab(page, system)
+    demo.queue(
+        max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS
+    )
+    return demo
+
+
+def launch_kwargs(settings: Settings) -> dict[str, Any]:
+    """Arguments of ``Blocks.launch`` for this installation."""
+    return {
+        "server_name": settings.host,
+        "server_port": settings.port,
+        "max_file_size": settings.max_upload_mb * 1024 * 1024,
+        "allowed_paths": [str(settings.recordings), str(settings.tmp), str(SAMPLE.parent)],
+        "favicon_path": ASSETS / "favicon.svg",
+        "css_paths": [ASSETS / "css" / "app.css"],
+        "head": build_head(),
+        "theme": TingluTheme(),
+        "i18n": build_i18n(),
+        "footer_links": [],
+        "run_history": False,
+        "enable_monitoring": False,
+        "ssr_mode": False,
+        "show_error": False,
+        "share": False,
+        "pwa": False,
+        "mcp_server": False,
+        "inbrowser": False,
+        "quiet": True,
+    }
+
+
+def build_head() -> str:
+    """Our scripts and their texts, for the page's head."""
+    table = json.dumps(script_messages(), ensure_ascii=False).replace("<", "\\u003c")
+    parts = [f"window.tingluMessages = {table};"]
+    parts += [(ASSETS / "js" / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    scripts = "".join(f"<script>{part}</script>\n" for part in parts)
+    return f'<meta name="color-scheme" content="light dark">\n{scripts}'

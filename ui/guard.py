@@ -1,0 +1,76 @@
+"""The page's outer guard: every handler's faults become sentences in the visitor's language."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from asr_core.engine import Engine
+from asr_core.errors import AsrError
+from asr_core.messages import describe, message
+from asr_core.settings import Settings
+from ui.i18n import locale_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What every handler works with."""
+
+    engine: Engine
+    settings: Settings
+
+
+def guarded(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``handler(page, locale, *inputs)`` for Gradio.
+
+    Raises:
+        gr.Error: from the wrapped function, with the user's sentence. An AsrError is described
+            by its code; anything else is logged under an id that the sentence names.
+    """
+
+    def call(request: gr.Request, *inputs: Any) -> Any:
+        return _run(page, handler, request, inputs)
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def guarded_event(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``handler(page, locale, event, *inputs)``; ``event`` maps names to what was sent."""
+
+    def call(request: gr.Request, event: gr.EventData, *inputs: Any) -> Any:
+        data: Mapping[str, Any] = event._data if isinstance(event._data, dict) else {}
+        return _run(page, handler, request, (data, *inputs))
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def _run(
+    page: Page, handler: Callable[..., Any], request: gr.Request, values: tuple[Any, ...]
+) -> Any:
+    locale = locale_of(request.headers, page.settings.locale)
+    try:
+        return handler(page, locale, *values)
+    except AsrError as exc:
+        logger.info("refused handler=%s code=%s", handler.__name__, exc.code)
+        raise _shown(describe(exc, locale), locale) from exc
+    except gr.Error:
+        raise
+    except Exception as exc:
+        error_id = secrets.token_hex(4)
+        logger.exception("failed handler=%s error_id=%s", handler.__name__, error_id)
+        raise _shown(message("error.internal", locale, error_id=error_id), locale) from exc
+
+
+def _shown(sentence: str, locale: str) -> gr.Error:
+    return gr.Error(
+        sentence, title=message("page.error_title", locale), print_exception=False, duration=12
+    )

@@ -1,0 +1,100 @@
+"""Handlers of the header line and the system tab."""
+
+from __future__ import annotations
+
+from asr_core.engine import EngineStatus, ModelStatus, SystemInfo
+from asr_core.messages import message
+from ui import view
+from ui.guard import Page
+from ui.view import View
+
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+
+
+def header(page: Page, locale: str) -> View:
+    """Model, device and state for the header line."""
+    return view.status_view(page.engine.status(), locale)
+
+
+def overview(page: Page, locale: str) -> View:
+    """All cards of the system tab."""
+    status, system = page.engine.status(), page.engine.system()
+    return {
+        "cards": [
+            _card("engine", _engine_rows(status, locale), locale),
+            _card("machine", _machine_rows(system, locale), locale),
+            _card("data", _data_rows(system, locale), locale),
+            _card("versions", _version_rows(system, locale), locale),
+        ],
+        "models": [_model_row(model, locale) for model in page.engine.models()],
+    }
+
+
+def readable_bytes(count: int) -> str:
+    """``1536`` as ``1.5 KB``."""
+    size, unit = float(count), 0
+    while size >= 1024 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit < 2 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def _card(name: str, rows: list[list[str]], locale: str) -> View:
+    return {"id": name, "title": message(f"page.card_{name}", locale), "rows": rows}
+
+
+def _engine_rows(status: EngineStatus, locale: str) -> list[list[str]]:
+    header_line = view.status_view(status, locale)
+    rows = [
+        [message("page.model", locale), header_line["model"]],
+        [message("page.backend", locale), status.backend],
+        [message("page.device", locale), status.device.upper()],
+        [message("page.threads", locale), str(status.threads)],
+        [message("page.state", locale), message(f"page.state_{status.state}", locale)],
+        [message("page.queue", locale), str(status.queued)],
+    ]
+    return [*rows, ["", header_line["error"]]] if header_line["error"] else rows
+
+
+def _machine_rows(system: SystemInfo, locale: str) -> list[list[str]]:
+    memory = f"{readable_bytes(system.memory_available_bytes)} / "
+    disk = f"{readable_bytes(system.disk_free_bytes)} / "
+    return [
+        [message("page.machine", locale), system.machine],
+        [message("page.cores", locale), str(system.cpu_cores)],
+        [message("page.memory_used", locale), readable_bytes(system.rss_bytes)],
+        [
+            message("page.memory_free", locale),
+            memory + readable_bytes(system.memory_total_bytes),
+        ],
+        [message("page.disk_free", locale), disk + readable_bytes(system.disk_total_bytes)],
+    ]
+
+
+def _data_rows(system: SystemInfo, locale: str) -> list[list[str]]:
+    rows = []
+    for name, path in system.paths.items():
+        size = system.sizes_bytes.get(name)
+        title = view.optional_message(f"page.path_{name}", locale, name)
+        rows.append([title, str(path), "" if size is None else readable_bytes(size)])
+    return rows
+
+
+def _version_rows(system: SystemInfo, locale: str) -> list[list[str]]:
+    rows = [[name, version] for name, version in system.versions.items() if version]
+    if system.mindspore_note:
+        note = message(f"page.mindspore_{system.mindspore_note}", locale)
+        rows = [row for row in rows if row[0].lower() != "mindspore"]
+        rows.append(["MindSpore", note])
+    return rows
+
+
+def _model_row(model: ModelStatus, locale: str) -> View:
+    return {
+        "name": model.name,
+        "title": view.optional_message(f"model.{model.name}", locale, model.title),
+        "licence": model.licence,
+        "size": readable_bytes(model.size_bytes),
+        "state": model.state,
+        "active": model.active,
+        "path": str(model.path),
+    }

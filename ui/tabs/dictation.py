@@ -1,0 +1,50 @@
+"""The tab that turns the microphone into text."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from ui.guard import Page, guarded
+from ui.handlers import dictation as handlers
+from ui.i18n import label
+from ui.tabs.parts import POLL_S, build_component, queued, quiet
+
+
+def build_dictation_tab(page: Page) -> None:
+    with gr.Row(elem_classes=["tl-split"]):
+        with gr.Column(elem_classes=["tl-side"], min_width=280):
+            with gr.Group(elem_classes=["tl-card", "tl-form"]):
+                recorded = gr.Audio(
+                    sources=["microphone"],
+                    type="filepath",
+                    format="wav",
+                    label=label("microphone"),
+                    editable=False,
+                    buttons=[],
+                    elem_id="dictation-microphone",
+                )
+                gr.Markdown(label("dictation_hint"), elem_classes=["tl-hint"])
+                append = gr.Checkbox(True, label=label("append"), elem_id="dictation-append")
+            build_component("insecure", "dictation-insecure")
+        with gr.Column(elem_classes=["tl-main"], min_width=280):
+            with gr.Group(elem_classes=["tl-card"]):
+                status = build_component(
+                    "dictation", "dictation-status", value={"state": "idle"}
+                )
+                text = gr.Textbox(
+                    label=label("dictation_text"),
+                    placeholder=label("dictation_placeholder"),
+                    lines=14,
+                    max_lines=30,
+                    buttons=["copy"],
+                    interactive=True,
+                    elem_id="dictation-text",
+                )
+                clear = gr.Button(label("clear"), size="sm", elem_id="dictation-clear")
+    job = gr.State("")
+    timer = gr.Timer(POLL_S, active=False)
+    start = guarded(page, handlers.recorded)
+    recorded.stop_recording(start, recorded, [job, status, timer], **queued())
+    poll = guarded(page, handlers.poll)
+    timer.tick(poll, [job, text, append], [status, text, timer], **quiet())
+    clear.click(guarded(page, handlers.clear), None, [text, status], **quiet())

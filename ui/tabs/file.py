@@ -1,0 +1,109 @@
+"""The tab that transcribes one recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from ui.guard import Page, guarded
+from ui.handlers import file as handlers
+from ui.i18n import label
+from ui.tabs.parts import POLL_S, TranscriptPanel, build_transcript_panel, queued, quiet
+
+STORAGE_KEY = "tinglu-job"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    upload: gr.File
+    recorded: gr.Audio
+    sample: gr.Button
+    hotwords: gr.Textbox
+    punctuation: gr.Checkbox
+    itn: gr.Checkbox
+    vad: gr.Radio
+    start: gr.Button
+
+
+def build_file_tab(page: Page, demo: gr.Blocks) -> None:
+    with gr.Row(elem_classes=["tl-split"]):
+        with gr.Column(elem_classes=["tl-side"], min_width=280):
+            form = _build_form()
+        with gr.Column(elem_classes=["tl-main"], min_width=280):
+            panel = build_transcript_panel(page, "file")
+    job = gr.BrowserState("", storage_key=STORAGE_KEY, secret=STORAGE_KEY)
+    have = gr.Number(0, visible=False)
+    timer = gr.Timer(POLL_S, active=False)
+    _wire_form(page, form, [job, panel.transcript, timer])
+    _wire_job(page, demo, panel, job, have, timer)
+
+
+def _build_form() -> _Form:
+    with gr.Group(elem_classes=["tl-card", "tl-form"]):
+        upload = gr.File(label=label("upload"), height=132, elem_id="file-upload")
+        gr.Markdown(label("upload_hint"), elem_classes=["tl-hint"])
+        with gr.Accordion(label("record"), open=False, elem_id="file-record"):
+            recorded = gr.Audio(
+                sources=["microphone"],
+                type="filepath",
+                format="wav",
+                show_label=False,
+                editable=False,
+                buttons=[],
+                elem_id="file-microphone",
+            )
+        sample = gr.Button(label("sample"), size="sm", elem_id="file-sample")
+        hotwords = gr.Textbox(
+            label=label("hotwords"),
+            info=label("hotwords_info"),
+            placeholder=label("hotwords_example"),
+            lines=3,
+            max_lines=8,
+            elem_id="file-hotwords",
+        )
+        vad = gr.Radio(
+            [(label("vad_auto"), "auto"), (label("vad_off"), "off")],
+            value="auto",
+            label=label("vad"),
+            info=label("vad_info"),
+            elem_id="file-vad",
+        )
+        punctuation = gr.Checkbox(True, label=label("punctuation"), elem_id="file-punctuation")
+        itn = gr.Checkbox(True, label=label("itn"), elem_id="file-itn")
+        start = gr.Button(label("start"), variant="primary", elem_id="file-start")
+    return _Form(upload, recorded, sample, hotwords, punctuation, itn, vad, start)
+
+
+def _wire_form(page: Page, form: _Form, outputs: list[Any]) -> None:
+    inputs = [
+        form.upload,
+        form.recorded,
+        form.hotwords,
+        form.punctuation,
+        form.itn,
+        form.vad,
+    ]
+    form.start.click(guarded(page, handlers.start), inputs, outputs, **queued())
+    take_sample = guarded(page, handlers.take_sample)
+    form.sample.click(take_sample, None, [form.upload, form.recorded], **quiet())
+    form.upload.upload(None, None, form.recorded, js="() => null", api_visibility="private")
+    form.recorded.stop_recording(None, None, form.upload, js="() => null", api_visibility="private")
+
+
+def _wire_job(
+    page: Page,
+    demo: gr.Blocks,
+    panel: TranscriptPanel,
+    job: gr.BrowserState,
+    have: gr.Number,
+    timer: gr.Timer,
+) -> None:
+    shown = [panel.transcript, timer]
+    count = "(job, have) => [job, tinglu.have('file-transcript', job)]"
+    timer.tick(guarded(page, handlers.poll), [job, have], shown, js=count, **quiet())
+    demo.load(guarded(page, handlers.reattach), job, shown, **quiet())
+    panel.on_cancel(
+        guarded(page, handlers.cancel), inputs=job, outputs=panel.transcript, **quiet()
+    )

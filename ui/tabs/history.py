@@ -1,0 +1,41 @@
+"""The tab that finds, opens and deletes stored recordings."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from ui.guard import Page, guarded, guarded_event
+from ui.handlers import history as handlers
+from ui.i18n import label
+from ui.tabs.parts import build_component, build_transcript_panel, queued, quiet
+
+
+def build_history_tab(page: Page, tab: gr.Tab) -> None:
+    with gr.Row(elem_classes=["tl-split", "tl-split-wide"]):
+        with (
+            gr.Column(elem_classes=["tl-side"], min_width=280),
+            gr.Group(elem_classes=["tl-card"]),
+        ):
+            query = gr.Textbox(
+                placeholder=label("search"),
+                show_label=False,
+                container=False,
+                elem_id="history-query",
+                html_attributes=gr.InputHTMLAttributes(autocomplete="off", spellcheck=False),
+            )
+            rows = build_component(
+                "history",
+                "history-rows",
+                events="'open_entry' 'delete_entry' 'turn_page'",
+                target="history-transcript",
+            )
+        with gr.Column(elem_classes=["tl-main"], min_width=280):
+            panel = build_transcript_panel(page, "history")
+    search = guarded(page, handlers.search)
+    query.change(search, query, rows, trigger_mode="always_last", **quiet())
+    tab.select(search, query, rows, **quiet())
+    rows.turn_page(guarded_event(page, handlers.turn_page), query, rows, **quiet())
+    rows.delete_entry(guarded_event(page, handlers.delete_entry), query, rows, **queued())
+    rows.open_entry(
+        guarded_event(page, handlers.open_entry), None, panel.transcript, **queued()
+    )

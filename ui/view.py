@@ -1,0 +1,216 @@
+"""What the engine hands out, as plain JSON values for the page's own components.
+
+The browser puts every text into the page as text, never as markup, so nothing is escaped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from asr_core.engine import (
+    EngineStatus,
+    HistoryEntry,
+    HistoryPage,
+    HistoryRecord,
+    Job,
+    JobState,
+    LiveView,
+)
+from asr_core.messages import error_message
+from asr_core.results import Sentence, Transcript, join_text
+from ui.i18n import optional_message
+
+View = dict[str, Any]
+
+FORMATS = ("txt", "srt", "vtt", "docx", "md", "json", "lrc", "csv", "tsv")
+"""Formats offered for download, the usual ones first."""
+
+LOW_CONFIDENCE = 0.5
+"""Below this a token is marked as doubtful."""
+
+PLAIN, DOUBTFUL, REWRITTEN = 0, 1, 2
+"""Flags of a piece of text: as heard, of low confidence, written otherwise than spoken."""
+
+HISTORY_PAGE = 50
+"""Entries on one page of the history."""
+
+
+def is_final(job: Job) -> bool:
+    return job.state.is_final
+
+
+def live_view(live: LiveView, have: int, locale: str) -> View:
+    """A job that is not finished; only the sentences from index ``have`` on are sent.
+
+    Args:
+        have: sentences that the browser already shows; more than there are starts over.
+    """
+    progress = live.progress
+    start = have if 0 <= have <= len(live.sentences) else 0
+    return {
+        **_job_view(live.job, locale),
+        "from": start,
+        "lines": [sentence_view(sentence) for sentence in live.sentences[start:]],
+        "position": live.queue_position,
+        "done_ms": progress.done_ms if progress else 0,
+        "total_ms": (progress.total_ms if progress else None) or live.job.duration_ms or None,
+        "elapsed_ms": progress.elapsed_ms if progress else 0,
+        "remaining_ms": progress.remaining_ms if progress else None,
+    }
+
+
+def record_view(record: HistoryRecord, locale: str) -> View:
+    """A stored recording with its whole transcript."""
+    view = {
+        **_job_view(record.job, locale),
+        "from": 0,
+        "lines": [],
+        "created_ms": record.entry.created_ms,
+        "playable": record.path is not None,
+    }
+    return view if record.transcript is None else view | transcript_view(record.transcript, locale)
+
+
+def transcript_view(transcript: Transcript, locale: str) -> View:
+    coverage = transcript.coverage
+    return {
+        "lines": [sentence_view(sentence) for sentence in transcript.sentences],
+        "total_ms": transcript.duration_ms,
+        "elapsed_ms": transcript.processing_ms,
+        "rtf": transcript.rtf,
+        "model": model_title(transcript.model.name, locale),
+        "device": transcript.model.device,
+        "speech_ms": coverage.speech_ms,
+        "gaps": [list(gap) for gap in coverage.gaps],
+        "warnings": warning_texts(transcript, locale),
+    }
+
+
+def warning_texts(transcript: Transcript, locale: str) -> list[str]:
+    """Sentences about a transcript; an unknown code keeps its English message."""
+    missing_ms = transcript.coverage.speech_ms - transcript.coverage.transcribed_ms
+    seconds = max(1, round(missing_ms / 1000))
+    return [
+        optional_message(f"warning.{warning.code}", locale, warning.message, seconds=seconds)
+        for warning in transcript.warnings
+    ]
+
+
+def sentence_view(sentence: Sentence) -> View:
+    """One line: times, speaker, and both forms as ``[text, start_ms, flag]`` pieces."""
+    spoken = [
+        (token.text + token.mark, token.start_ms, _flag(token.confidence))
+        for token in sentence.tokens
+    ]
+    return {
+        "start": sentence.start_ms,
+        "end": sentence.end_ms,
+        "who": sentence.speaker,
+        "spoken": _spaced(spoken),
+        "written": _spaced(list(_written_pieces(sentence))),
+    }
+
+
+def _flag(confidence: float) -> int:
+    return DOUBTFUL if confidence < LOW_CONFIDENCE else PLAIN
+
+
+def _written_pieces(sentence: Sentence) -> Iterator[tuple[str, int, int]]:
+    by_first = {span.first_token: span for span in sentence.spans}
+    index = 0
+    while index < len(sentence.tokens):
+        token = sentence.tokens[index]
+        span = by_first.get(index)
+        if span is None:
+            yield token.text + token.mark, token.start_ms, _flag(token.confidence)
+            index += 1
+        else:
+            mark = sentence.tokens[span.last_token].mark
+            yield span.written + mark, token.start_ms, REWRITTEN
+            index = span.last_token + 1
+
+
+def _spaced(pieces: Sequence[tuple[str, int, int]]) -> list[list[Any]]:
+    """Give every piece the space that belongs before it, so that the pieces join to the line."""
+    spaced: list[list[Any]] = []
+    last = ""
+    for text, start_ms, flag in pieces:
+        spaced.append([join_text([(last, ""), (text, "")])[len(last) :], start_ms, flag])
+        last = text[-1:] or last
+    return spaced
+
+
+def _job_view(job: Job, locale: str) -> View:
+    failed = job.state is JobState.FAILED
+    return {
+        "job": job.id,
+        "recording": job.recording_id,
+        "name": job.name,
+        "state": job.state.value,
+        "final": job.state.is_final,
+        "error": error_message(job.error_code, job.error_details, locale) if failed else "",
+        "warnings": [],
+        "gaps": [],
+        "total_ms": job.duration_ms or None,
+        "done_ms": 0,
+        "elapsed_ms": job.processing_ms,
+        "remaining_ms": None,
+        "position": 0,
+    }
+
+
+def model_title(name: str, locale: str) -> str:
+    return optional_message(f"model.{name}", locale, name)
+
+
+def status_view(status: EngineStatus, locale: str) -> View:
+    """The header line."""
+    unavailable = status.state == "unavailable"
+    return {
+        "model": model_title(status.model, locale),
+        "backend": status.backend,
+        "device": status.device,
+        "threads": status.threads,
+        "state": status.state,
+        "queued": status.queued,
+        "error": error_message(status.error_code, status.error_details, locale)
+        if unavailable and status.error_code
+        else "",
+        "embedded": status.model == "whisper-base",
+    }
+
+
+def entry_view(entry: HistoryEntry, locale: str) -> View:
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "origin": entry.origin,
+        "created_ms": entry.created_ms,
+        "duration_ms": entry.duration_ms,
+        "state": entry.state.value,
+        "model": model_title(entry.model, locale) if entry.model else "",
+        "preview": entry.preview,
+    }
+
+
+def history_view(found: HistoryPage, query: str, offset: int, locale: str) -> View:
+    return {
+        "rows": [entry_view(entry, locale) for entry in found.entries],
+        "total": found.total,
+        "offset": offset,
+        "limit": HISTORY_PAGE,
+        "query": query,
+    }
+
+
+def file_view(kind: str, path: Path, recording_id: str, serial: int) -> View:
+    """A file for the browser: ``kind`` is ``audio`` or ``download``; ``serial`` is never reused."""
+    return {
+        "kind": kind,
+        "path": path.as_posix(),
+        "name": path.name,
+        "recording": recording_id,
+        "serial": serial,
+    }
