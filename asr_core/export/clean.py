@@ -1,0 +1,34 @@
+"""Text that cannot break the line it stands on."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks, control characters and characters that UTF-8 or XML refuse.
+
+    Runs of such characters and of spaces become one space; both ends are trimmed.
+    """
+    return " ".join("".join(_printable(char) for char in text).split())
+
+
+def _printable(char: str) -> str:
+    if unicodedata.category(char) in ("Cc", "Zl", "Zp"):
+        return " "
+    if "\ud800" <= char <= "\udfff" or char in "\ufffe\uffff":
+        return "\ufffd"
+    return char
+
+
+def clock(milliseconds: int, separator: str = ".") -> str:
+    """``HH:MM:SS.mmm`` with at least two digits of hours."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{whole_clock(seconds * 1000)}{separator}{rest:03d}"
+
+
+def whole_clock(milliseconds: int) -> str:
+    """``HH:MM:SS``."""
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02d}:{minutes:02d}:{seconds:02d}"

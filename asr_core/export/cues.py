@@ -1,0 +1,160 @@
+"""Subtitle cues: what stands on the screen from when to when.
+
+A cue has at most two lines of 21 Chinese characters and lasts at most seven seconds. It breaks at
+punctuation, then at pauses, never inside a Latin word or a written number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from asr_core.export.clean import one_line
+from asr_core.results import Sentence, Transcript, join_text, written_parts
+from asr_core.text.tokens import text_width
+
+MAX_LINE_CHARS = 21
+MAX_CUE_MS = 7000
+MIN_CUE_MS = 1000
+_LEAST_MS = 40  # one frame at 25 frames a second: a cue without own time still shows
+_LONG_PAUSE_MS = 200
+_TRAILING = frozenset("的了吗呢吧着过们地得啊呀嘛")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One subtitle. ``text`` is the whole line, ``lines`` the same broken for the screen."""
+
+    start_ms: int
+    end_ms: int
+    lines: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """What is never broken: a character, a Latin word or a written span, with its mark."""
+
+    text: str
+    mark: str
+    start_ms: int
+    end_ms: int
+
+
+def build_cues(transcript: Transcript) -> list[Cue]:
+    """Cut a transcript into subtitles.
+
+    Returns:
+        Cues in order that do not overlap. Every written character stands in exactly one cue. A
+        word wider than a line gets a line of its own; a word longer than seven seconds is shown
+        for seven.
+    """
+    cues: list[Cue] = []
+    for sentence in transcript.sentences:
+        atoms = _atoms(sentence)
+        if atoms:
+            cues.extend(_cue(group) for group in _split(atoms))
+    return _timed(cues, transcript.duration_ms)
+
+
+def _atoms(sentence: Sentence) -> list[_Atom]:
+    tokens = sentence.tokens
+    lasts = {span.first_token: span.last_token for span in sentence.spans}
+    atoms: list[_Atom] = []
+    index = 0
+    for text, mark in written_parts(tokens, sentence.spans):
+        last = lasts.get(index, index)
+        atom = _Atom(one_line(text), one_line(mark), tokens[index].start_ms, tokens[last].end_ms)
+        if atom.text or atom.mark:
+            atoms.append(atom)
+        index = last + 1
+    return atoms
+
+
+def _split(atoms: Sequence[_Atom]) -> Iterator[Sequence[_Atom]]:
+    """Halve at the best break until every part fits."""
+    waiting = [atoms]
+    while waiting:
+        part = waiting.pop()
+        if len(part) == 1 or _fits(part):
+            yield part
+        else:
+            cut = _best_break(part, range(1, len(part)))
+            waiting += [part[cut:], part[:cut]]
+
+
+def _fits(atoms: Sequence[_Atom]) -> bool:
+    if atoms[-1].end_ms - atoms[0].start_ms > MAX_CUE_MS:
+        return False
+    return _line_fits(atoms) or bool(_line_breaks(atoms))
+
+
+def _line_fits(atoms: Sequence[_Atom]) -> bool:
+    return len(atoms) == 1 or text_width(_join(atoms)) <= MAX_LINE_CHARS
+
+
+def _line_breaks(atoms: Sequence[_Atom]) -> list[int]:
+    if text_width(_join(atoms)) > 2 * MAX_LINE_CHARS + 1 and len(atoms) > 2:
+        return []
+    return [
+        cut for cut in range(1, len(atoms)) if _line_fits(atoms[:cut]) and _line_fits(atoms[cut:])
+    ]
+
+
+def _best_break(atoms: Sequence[_Atom], cuts: Sequence[int]) -> int:
+    """The cut with the strongest mark, then the longer pause, then nearest to the middle.
+
+    Cuts that leave less than a quarter on one side are taken only when there is no other.
+    """
+    widths = [text_width(atom.text + atom.mark) for atom in atoms]
+    total = sum(widths) or 1.0
+    left = 0.0
+    shares = [0.0]
+    for width in widths:
+        left += width
+        shares.append(left / total)
+    middle = [cut for cut in cuts if 0.25 <= shares[cut] <= 0.75]
+
+    def quality(cut: int) -> tuple[int, int, float]:
+        before, after = atoms[cut - 1], atoms[cut]
+        pause = after.start_ms - before.end_ms >= _LONG_PAUSE_MS
+        return _mark_rank(before.mark, after.text), int(pause), -abs(shares[cut] - 0.5)
+
+    return max(middle or cuts, key=quality)
+
+
+def _mark_rank(mark: str, following: str) -> int:
+    if mark and mark not in "、·":
+        return 3
+    if mark == "、":
+        return 2
+    return 0 if mark or following[:1] in _TRAILING else 1
+
+
+def _cue(atoms: Sequence[_Atom]) -> Cue:
+    text = _join(atoms)
+    lines: tuple[str, ...] = (text,)
+    if not _line_fits(atoms):
+        cut = _best_break(atoms, _line_breaks(atoms))
+        lines = (_join(atoms[:cut]), _join(atoms[cut:]))
+    return Cue(atoms[0].start_ms, atoms[-1].end_ms, lines, text)
+
+
+def _join(atoms: Sequence[_Atom]) -> str:
+    return join_text((atom.text, atom.mark) for atom in atoms)
+
+
+def _timed(cues: Sequence[Cue], duration_ms: int) -> list[Cue]:
+    """Order the times, and let a short cue stand into the gap that follows it."""
+    timed: list[Cue] = []
+    free = 0
+    for index, cue in enumerate(cues):
+        start = max(cue.start_ms, free)
+        end = max(cue.end_ms, start + _LEAST_MS)
+        limit = cues[index + 1].start_ms if index + 1 < len(cues) else duration_ms
+        end = max(end, min(start + MIN_CUE_MS, limit))
+        if index + 1 < len(cues):
+            end = max(min(end, limit), start + _LEAST_MS)
+        free = end = min(end, start + MAX_CUE_MS)
+        timed.append(replace(cue, start_ms=start, end_ms=end))
+    return timed
