@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from asr_core.audio.reader import BLOCK_S, AudioInfo, Damage, check_rate, decode_error, mix_down
+from asr_core.audio.reader import (
+    BLOCK_S,
+    AudioInfo,
+    Damage,
+    decode_error,
+    is_plausible_rate,
+    mix_down,
+)
 from asr_core.runtime.session import Float32
 
 if TYPE_CHECKING:
@@ -36,6 +43,15 @@ _SIGNATURES = (
     *(b".snd", b"wvpk", b"MAC ", b"#!AMR", b"FLV", b"\x1aE\xdf\xa3", b"0&\xb2u", b"\0\0\x01\xba"),
 )
 _MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
+
+
+class _Nameless:
+    """An open file without its name: FFmpeg would guess a format from the extension."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.read = file.read
+        self.seek = file.seek
+        self.tell = file.tell
 
 
 class ContainerReader:
@@ -86,7 +102,8 @@ class ContainerReader:
         import av
 
         try:
-            return av.open(self._file, mode="r", options=_OPTIONS, metadata_errors="replace")
+            source = _Nameless(self._file)
+            return av.open(source, mode="r", options=_OPTIONS, metadata_errors="replace")
         except (av.FFmpegError, ValueError, OSError) as exc:
             raise self._undecodable() from exc
 
@@ -113,7 +130,8 @@ class ContainerReader:
             container = "webm"
         elif container == "mp4" and self._head[4:12] == b"ftypqt  ":
             container = "mov"
-        check_rate(self._name, context.sample_rate)
+        if not is_plausible_rate(context.sample_rate):
+            raise self._undecodable()
         duration_s = self._duration_s(container)
         return AudioInfo(
             container=container,

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from asr_core.audio.reader import BLOCK_S, AudioInfo, Damage, check_rate, mix_down
+from asr_core.audio.reader import (
+    BLOCK_S,
+    AudioInfo,
+    Damage,
+    decode_error,
+    is_plausible_rate,
+    mix_down,
+)
 from asr_core.runtime.session import Float32
 
 _CODECS = {
@@ -52,7 +59,8 @@ class WaveReader:
         self._file = soundfile.SoundFile(os.fsencode(path.absolute()))
         rate_hz = self._file.samplerate
         try:
-            check_rate(name, rate_hz)
+            if not is_plausible_rate(rate_hz):
+                raise decode_error(name, "damaged", f"its header states {rate_hz} samples a second")
             with path.open("rb") as raw:
                 self.promised_s = _promised_s(raw)
         except BaseException:
