@@ -77,7 +77,8 @@
     const root = element.querySelector(".tl-root");
     const part = makers[kind]({ root, trigger, props, id });
     mounted[id] = part;
-    const show = () => props.value !== null && props.value !== undefined && part.update(props.value);
+    // Without a value Gradio passes an empty text.
+    const show = () => props.value && typeof props.value === "object" && part.update(props.value);
     watch("value", show);
     show();
   }
