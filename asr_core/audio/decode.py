@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -183,23 +184,29 @@ def write_playback(path: Path, target: Path) -> None:
 def _encode(source: AudioSource, draft: Path) -> None:
     import av
 
+    position = 0
     with draft.open("wb") as file, av.open(file, mode="w", format="mp4") as container:
         stream = container.add_stream(
             "aac", rate=SAMPLE_RATE_HZ, layout="mono", bit_rate=_PLAYBACK_BIT_RATE
         )
 
-        def write(waveform: Float32) -> None:
+        for waveform in _playable(source):
             frame = av.AudioFrame.from_ndarray(waveform[None, :], format="fltp", layout="mono")
             frame.sample_rate = SAMPLE_RATE_HZ
+            # With a clock, the muxer notes the encoder's delay and players skip it.
+            frame.time_base = Fraction(1, SAMPLE_RATE_HZ)
+            frame.pts = position
+            position += len(waveform)
             container.mux(stream.encode(frame))
-
-        for waveform in source.blocks():
-            write(waveform)
-        # Players refuse a file without a single packet.
-        missing = _SHORTEST_PLAYBACK_SAMPLES - source.position_samples
-        if missing > 0:
-            write(np.zeros(missing, np.float32))
         container.mux(stream.encode(None))
+
+
+def _playable(source: AudioSource) -> Iterator[Float32]:
+    """The blocks of a recording, at least 0.1 s: players refuse a file without a packet."""
+    yield from source.blocks()
+    missing = _SHORTEST_PLAYBACK_SAMPLES - source.position_samples
+    if missing > 0:
+        yield np.zeros(missing, np.float32)
 
 
 def _open_reader(path: Path, name: str) -> Reader:
