@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ class Database:
         self._writer = _open(path)
         try:
             with _mapped_errors(path):
-                self._writer.execute("PRAGMA journal_mode = WAL").fetchall()
+                _enable_wal(self._writer)
                 migrate(self._writer, path)
         except BaseException:
             self._writer.close()
@@ -158,6 +159,22 @@ def _open(path: Path) -> sqlite_utils.Database:
         except BaseException:
             conn.close()
             raise
+
+
+def _enable_wal(db: sqlite_utils.Database) -> None:
+    """Switch to write-ahead logging.
+
+    SQLite does not wait by itself while another connection switches the same file.
+    """
+    deadline_s = time.monotonic() + _BUSY_TIMEOUT_S
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as exc:
+            if _REASONS.get(str(exc)) != "busy" or time.monotonic() > deadline_s:
+                raise
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -30,9 +30,9 @@ def migrate(
         migrations: the steps.
 
     Raises:
-        StoreError: the file was written by a newer program.
+        StoreError: the file was written by a newer program, or cannot be copied.
         MigrationError: a step failed; the file is as before and ``backup`` is its copy.
-        sqlite3.Error: no backup could be made, or an empty file could not be set up.
+        sqlite3.Error: an empty file could not be set up.
     """
     _reject_newer(db, path, migrations)
     if not migrations.pending(db):
@@ -88,10 +88,17 @@ def _copy(path: Path, steps: int) -> Path:
     """Copy the file through SQLite, complete although others may have it open."""
     target = path.with_name(f"{path.name}.backup-{steps}")
     unfinished = path.with_name(f"{target.name}.part")
-    unfinished.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as copy:
-        source.backup(copy)
-    return unfinished.replace(target)
+    try:
+        unfinished.unlink(missing_ok=True)
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as copy:
+            source.backup(copy)
+        return unfinished.replace(target)
+    except (OSError, sqlite3.Error) as exc:
+        raise StoreError(
+            f"{path} is not upgraded because it cannot be copied to {target}: {exc}",
+            path=str(path),
+            reason=f"no backup: {exc}",
+        ) from exc
 
 
 @MIGRATIONS()
