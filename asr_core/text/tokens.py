@@ -302,7 +302,7 @@ def _comma_at_pauses(tokens: Sequence[Token]) -> list[Token]:
         following = tokens[index + 1] if index + 1 < len(tokens) else None
         if (
             following is not None
-            and following.start_ms - token.end_ms >= _COMMA_PAUSE_MS
+            and _COMMA_PAUSE_MS <= following.start_ms - token.end_ms <= MAX_PAUSE_MS
             and not _inside_number(token, following)
         ):
             token = replace(token, mark=",")
