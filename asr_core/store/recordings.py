@@ -54,7 +54,7 @@ def take(source: Path, folder: Path, recording_id: str, *, keep_copy: bool) -> C
         return _read(source if temporary is None else temporary, temporary)
     except OSError as exc:
         if temporary is not None:
-            temporary.unlink(missing_ok=True)
+            remove(temporary)
         raise _explained(exc, source, folder) from exc
 
 

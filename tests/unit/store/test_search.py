@@ -33,7 +33,9 @@ def _fill(database: Database, documents: list[tuple[str, str]]) -> None:
     database.write(fill)
 
 
-def _find(database: Database, query: str, limit: int = 50, offset: int = 0) -> tuple[list[int], int]:
+def _find(
+    database: Database, query: str, limit: int = 50, offset: int = 0
+) -> tuple[list[int], int]:
     return database.read(lambda db: search.find(db, query, limit, offset))
 
 
