@@ -31,6 +31,9 @@ _NAMES = {"mov,mp4,m4a,3gp,3g2,mj2": "mp4", "matroska,webm": "matroska"}
 # Containers whose own clock starts at 0 and which may leave silence out of the stream.
 _CLOCKED = frozenset({"mp4", "mov", "matroska", "webm"})
 
+# Containers that store time stamps; elsewhere FFmpeg counts packets at the first sample rate.
+_TIME_STAMPED = _CLOCKED | {"flac", "ogg", "mpegts", "mpeg", "asf", "avi", "flv"}
+
 # Containers whose header states the length, so that a shorter result means lost audio.
 _PROMISING = _CLOCKED | {"wav", "w64", "flac", "aiff", "caf", "asf", "avi"}
 
@@ -220,7 +223,8 @@ class ContainerReader:
         if frame.time is None:
             return
         jump_s = frame.time - self._epoch_s - self._position_s
-        if jump_s > _MAX_SILENCE_S or jump_s < -_JITTER_S:
+        is_counted = not faults and self.info.container not in _TIME_STAMPED
+        if is_counted or jump_s > _MAX_SILENCE_S or jump_s < -_JITTER_S:
             self._epoch_s += jump_s
             return
         if jump_s <= (0.0005 if faults else _JITTER_S):

@@ -5,8 +5,8 @@ Nothing here holds more than a few seconds of a recording, whatever its length.
 
 from __future__ import annotations
 
-import os
 import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -168,7 +168,7 @@ def write_playback(path: Path, target: Path) -> None:
         AudioDecodeError: the recording cannot be decoded.
         AudioError: the copy cannot be written.
     """
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with open_audio(path) as source:
             _encode(source, draft)

@@ -154,6 +154,21 @@ def test_compressed_audio_sounds_as_before(
     assert best_correlation(waveform, expected, latest) > 0.99
 
 
+def test_a_stream_that_changes_its_sample_rate_keeps_its_length(tmp_path):
+    parts = [
+        encode(tmp_path / f"{rate_hz}", sweep(3, rate_hz), rate_hz, "aac", container="adts")
+        for rate_hz in (44_100, 48_000)
+    ]
+    path = tmp_path / "joined.aac"
+    path.write_bytes(b"".join(part.read_bytes() for part in parts))
+
+    waveform, _ = decode(path)
+
+    assert len(waveform) / 16_000 == pytest.approx(6, abs=0.1)
+    assert best_correlation(waveform, sweep(3, 16_000)[:40_000], 800) > 0.95
+    assert best_correlation(waveform[48_000:], sweep(3, 16_000)[:40_000], 1_600) > 0.95
+
+
 def test_audio_that_starts_late_in_a_container_keeps_its_place(tmp_path):
     path = encode(
         tmp_path / "late.mkv",
