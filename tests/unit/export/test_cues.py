@@ -75,7 +75,7 @@ def test_no_speech_no_cues() -> None:
     assert build_cues(transcript()) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(transcripts())
 def test_cues_keep_their_rules(made: Transcript) -> None:
     cues = build_cues(made)
@@ -88,7 +88,7 @@ def test_cues_keep_their_rules(made: Transcript) -> None:
     assert shown == "".join(squeezed(sentence.text) for sentence in made.sentences)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(transcripts())
 def test_a_line_is_too_wide_only_when_it_holds_one_word(made: Transcript) -> None:
     words = {

@@ -144,7 +144,7 @@ def test_no_speech_is_a_valid_file(name: str) -> None:
         assert content.decode("utf-8-sig").strip()
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(transcripts())
 def test_subtitles_read_back(made: Transcript) -> None:
     cues = build_cues(made)
@@ -161,7 +161,7 @@ def test_subtitles_read_back(made: Transcript) -> None:
     ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(transcripts())
 def test_documents_read_back(made: Transcript) -> None:
     spoken = [one_line(s.spoken_text) for s in made.sentences]
@@ -221,6 +221,7 @@ def test_file_name(original: str, expected: str) -> None:
     assert file_name(original, "srt") == expected
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.text("语/\\.\0 a:", max_size=300)), st.sampled_from(list(FORMATS)))
 def test_any_name_gives_a_usable_one(original: str, name: str) -> None:
     made = file_name(original, name)

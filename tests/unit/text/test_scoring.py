@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.text.scoring import ErrorRate, cer, count_edits, normalize_for_cer
@@ -31,6 +31,7 @@ def plain_edits(reference: str, hypothesis: str) -> tuple[int, int, int, int]:
     return best(len(reference), len(hypothesis))
 
 
+@settings(deadline=None)
 @given(st.text("今天气好", max_size=9), st.text("今天气好", max_size=9))
 def test_counts_agree_with_the_definition(reference: str, hypothesis: str) -> None:
     counted = count_edits(reference, hypothesis)

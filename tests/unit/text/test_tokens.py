@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.results import Token, WrittenSpan
@@ -119,6 +119,7 @@ any_pieces = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(any_pieces)
 def test_times_are_ordered_and_no_letter_is_lost(given_pieces: list[TimedPiece]) -> None:
     tokens = tokens_from_pieces(given_pieces)
@@ -165,6 +166,7 @@ def test_a_cut_never_falls_into_a_number() -> None:
     assert any("三百五十万元" in "".join(t.text for t in s) for s in sentences)
 
 
+@settings(deadline=None)
 @given(any_pieces, st.integers(0, 2000), st.integers(1, 30))
 def test_splitting_never_loses_a_token(
     given_pieces: list[TimedPiece], max_pause_ms: int, max_chars: int
@@ -219,6 +221,7 @@ def test_spans_are_asked_for_sentence_by_sentence() -> None:
     assert [s.spoken_text for s in sentences] == ["你好。", "再见。"]
 
 
+@settings(deadline=None)
 @given(any_pieces, st.booleans())
 def test_the_spoken_form_survives_every_choice(
     given_pieces: list[TimedPiece], punctuation: bool
