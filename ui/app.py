@@ -53,9 +53,7 @@ def build_app(engine: Engine, settings: Settings) -> gr.Blocks:
                 build_history_tab(page, history)
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
                 build_system_tab(page, system)
-    demo.queue(
-        max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS
-    )
+    demo.queue(max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS)
     return demo
 
 

@@ -14,6 +14,12 @@ CHINESE = "zh-CN"
 SCRIPT_PREFIX = "js."
 LABEL_PREFIX = "ui."
 
+_UPLOAD_TEXTS = {
+    "upload_text.drop_file": "ui.drop_files",
+    "upload_text.click_to_upload": "ui.click_to_choose",
+}
+"""Gradio's own keys and which of our labels replaces them."""
+
 
 def label(key: str) -> Any:
     """A label that the browser translates; ``key`` without the ``ui.`` prefix."""
@@ -21,8 +27,12 @@ def label(key: str) -> Any:
 
 
 def build_i18n() -> gr.I18n:
-    """Tables of all labels for ``launch(i18n=)``."""
-    return gr.I18n(**{name: _part(name, LABEL_PREFIX) for name in (CHINESE, ENGLISH)})
+    """Tables of all labels for ``launch(i18n=)``, and our words for Gradio's upload area."""
+    tables = {}
+    for name in (CHINESE, ENGLISH):
+        table = _part(name, LABEL_PREFIX)
+        tables[name] = table | {own: table[ours] for own, ours in _UPLOAD_TEXTS.items()}
+    return gr.I18n(**tables)
 
 
 def script_messages() -> dict[str, dict[str, str]]:

@@ -119,7 +119,13 @@ class TingluTheme(gr.themes.Base):
     """One teal accent on quiet greys, real system type, no file from another host."""
 
     def __init__(self) -> None:
-        super().__init__(font=_FONTS, font_mono=_MONO, text_size=gr.themes.sizes.text_md)
+        super().__init__(
+            primary_hue=gr.themes.colors.teal,
+            secondary_hue=gr.themes.colors.teal,
+            neutral_hue=gr.themes.colors.gray,
+            font=_FONTS,
+            font_mono=_MONO,
+        )
         values: dict[str, Any] = dict(_SHAPES)
         for name, value in _VALUES.items():
             values[name] = value

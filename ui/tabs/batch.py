@@ -17,14 +17,25 @@ def build_batch_tab(page: Page, demo: gr.Blocks) -> None:
     with gr.Row(elem_classes=["tl-split"]):
         with (
             gr.Column(elem_classes=["tl-side"], min_width=280),
-            gr.Group(elem_classes=["tl-card", "tl-form"]),
+            gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0),
         ):
             files = gr.File(
-                label=label("uploads"), file_count="multiple", height=180, elem_id="batch-upload"
+                label=label("uploads"),
+                show_label=False,
+                file_count="multiple",
+                height=180,
+                elem_id="batch-upload",
             )
             gr.Markdown(label("batch_hint"), elem_classes=["tl-hint"])
-            punctuation = gr.Checkbox(True, label=label("punctuation"), elem_id="batch-punctuation")
-            itn = gr.Checkbox(True, label=label("itn"), elem_id="batch-itn")
+            punctuation = gr.Checkbox(
+                True,
+                label=label("punctuation"),
+                elem_classes=["tl-switch"],
+                elem_id="batch-punctuation",
+            )
+            itn = gr.Checkbox(
+                True, label=label("itn"), elem_classes=["tl-switch"], elem_id="batch-itn"
+            )
             start = gr.Button(label("start_batch"), variant="primary", elem_id="batch-start")
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             rows = build_component(
@@ -45,4 +56,3 @@ def build_batch_tab(page: Page, demo: gr.Blocks) -> None:
     demo.load(poll, [batch, known], [rows, timer], **quiet())
     rows.cancel_all(guarded(page, handlers.cancel), batch, rows, **quiet())
     rows.archive(guarded_event(page, handlers.archive), batch, carrier, **queued())
-

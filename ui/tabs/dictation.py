@@ -13,24 +13,28 @@ from ui.tabs.parts import POLL_S, build_component, queued, quiet
 def build_dictation_tab(page: Page) -> None:
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
-            with gr.Group(elem_classes=["tl-card", "tl-form"]):
+            with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
                 recorded = gr.Audio(
                     sources=["microphone"],
                     type="filepath",
                     format="wav",
                     label=label("microphone"),
+                    show_label=False,
                     editable=False,
                     buttons=[],
                     elem_id="dictation-microphone",
                 )
                 gr.Markdown(label("dictation_hint"), elem_classes=["tl-hint"])
-                append = gr.Checkbox(True, label=label("append"), elem_id="dictation-append")
+                append = gr.Checkbox(
+                    True,
+                    label=label("append"),
+                    elem_classes=["tl-switch"],
+                    elem_id="dictation-append",
+                )
             build_component("insecure", "dictation-insecure")
         with gr.Column(elem_classes=["tl-main"], min_width=280):
-            with gr.Group(elem_classes=["tl-card"]):
-                status = build_component(
-                    "dictation", "dictation-status", value={"state": "idle"}
-                )
+            with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
+                status = build_component("dictation", "dictation-status", value={"state": "idle"})
                 text = gr.Textbox(
                     label=label("dictation_text"),
                     placeholder=label("dictation_placeholder"),

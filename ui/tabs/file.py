@@ -41,10 +41,12 @@ def build_file_tab(page: Page, demo: gr.Blocks) -> None:
 
 
 def _build_form() -> _Form:
-    with gr.Group(elem_classes=["tl-card", "tl-form"]):
-        upload = gr.File(label=label("upload"), height=132, elem_id="file-upload")
+    with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
+        upload = gr.File(show_label=False, label=label("upload"), height=140, elem_id="file-upload")
         gr.Markdown(label("upload_hint"), elem_classes=["tl-hint"])
-        with gr.Accordion(label("record"), open=False, elem_id="file-record"):
+        with gr.Accordion(
+            label("record"), open=False, elem_id="file-record", elem_classes=["tl-record"]
+        ):
             recorded = gr.Audio(
                 sources=["microphone"],
                 type="filepath",
@@ -69,9 +71,12 @@ def _build_form() -> _Form:
             label=label("vad"),
             info=label("vad_info"),
             elem_id="file-vad",
+            elem_classes=["tl-choice"],
         )
-        punctuation = gr.Checkbox(True, label=label("punctuation"), elem_id="file-punctuation")
-        itn = gr.Checkbox(True, label=label("itn"), elem_id="file-itn")
+        punctuation = gr.Checkbox(
+            True, label=label("punctuation"), elem_classes=["tl-switch"], elem_id="file-punctuation"
+        )
+        itn = gr.Checkbox(True, label=label("itn"), elem_classes=["tl-switch"], elem_id="file-itn")
         start = gr.Button(label("start"), variant="primary", elem_id="file-start")
     return _Form(upload, recorded, sample, hotwords, punctuation, itn, vad, start)
 
@@ -104,6 +109,4 @@ def _wire_job(
     count = "(job, have) => [job, tinglu.have('file-transcript', job)]"
     timer.tick(guarded(page, handlers.poll), [job, have], shown, js=count, **quiet())
     demo.load(guarded(page, handlers.reattach), job, shown, **quiet())
-    panel.on_cancel(
-        guarded(page, handlers.cancel), inputs=job, outputs=panel.transcript, **quiet()
-    )
+    panel.on_cancel(guarded(page, handlers.cancel), inputs=job, outputs=panel.transcript, **quiet())

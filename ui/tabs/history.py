@@ -14,7 +14,7 @@ def build_history_tab(page: Page, tab: gr.Tab) -> None:
     with gr.Row(elem_classes=["tl-split", "tl-split-wide"]):
         with (
             gr.Column(elem_classes=["tl-side"], min_width=280),
-            gr.Group(elem_classes=["tl-card"]),
+            gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0),
         ):
             query = gr.Textbox(
                 placeholder=label("search"),
@@ -36,6 +36,4 @@ def build_history_tab(page: Page, tab: gr.Tab) -> None:
     tab.select(search, query, rows, **quiet())
     rows.turn_page(guarded_event(page, handlers.turn_page), query, rows, **quiet())
     rows.delete_entry(guarded_event(page, handlers.delete_entry), query, rows, **queued())
-    rows.open_entry(
-        guarded_event(page, handlers.open_entry), None, panel.transcript, **queued()
-    )
+    rows.open_entry(guarded_event(page, handlers.open_entry), None, panel.transcript, **queued())
