@@ -212,8 +212,8 @@ def m001_initial(db: sqlite_utils.Database) -> None:
             name TEXT NOT NULL,
             text TEXT NOT NULL
         );
-        -- Single characters and overlapping pairs as tokens: FTS5's own tokenizers find nothing
-        -- inside Chinese text. Only which document holds a token is kept.
+        -- Single characters and overlapping pairs and triples as tokens: FTS5's own tokenizers find
+        -- nothing inside Chinese text or nothing short. Only which document holds a token is kept.
         CREATE VIRTUAL TABLE search_grams USING fts5(
             grams, content='', detail=none, columnsize=0, tokenize='ascii'
         );

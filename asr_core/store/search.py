@@ -1,13 +1,14 @@
 """Substring search over names and texts, for queries from one character on.
 
-Every character and every overlapping pair of characters of the case-folded name and text is a
-token of a full-text index. One or two characters are answered by the index alone; for longer
-queries the index gives the candidates and ``instr`` verifies them.
+Every character and every overlapping pair and triple of characters of the case-folded name and
+text is a token of a full-text index. Up to three characters are answered by the index alone; for
+longer queries the index gives the candidates and ``instr`` verifies them.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import sqlite_utils
 
@@ -18,6 +19,9 @@ PREVIEW_CHARS = 120
 
 _LEAD_CHARS = 30
 """How much of a preview stands before the hit."""
+
+_LONGEST_GRAM = 3
+"""Characters in the longest index token; verifying common longer queries reads every hit's text."""
 
 _MAX_TERMS = 64
 """Index terms looked up for one query; verification covers the rest of a very long one."""
@@ -71,7 +75,7 @@ def find(db: sqlite_utils.Database, query: str, limit: int, offset: int) -> tupl
     """
     folded = fold(query)
     source = "search_grams WHERE search_grams MATCH :terms"
-    if len(folded) > 2:
+    if len(folded) > _LONGEST_GRAM:
         source = (
             "search_grams CROSS JOIN search_texts s ON s.number = search_grams.rowid"
             " WHERE search_grams MATCH :terms"
@@ -107,20 +111,22 @@ def _hit(text: str, folded_query: str) -> int:
 
 
 def _document(name: str, text: str) -> str:
-    grams = {*_pairs(name), *_pairs(text), *map(_token, name), *map(_token, text)}
-    return " ".join(sorted(grams))
+    sizes = range(1, _LONGEST_GRAM + 1)
+    return " ".join(sorted({gram for size in sizes for gram in _grams(name, text, size)}))
 
 
 def _match(folded: str) -> str:
-    """The index query: all pairs, or the one character."""
-    terms = dict.fromkeys(_pairs(folded) or map(_token, folded))
+    """The index query: the grams of the longest size that the query has."""
+    terms = dict.fromkeys(_grams(folded, "", min(len(folded), _LONGEST_GRAM)))
     return " AND ".join(itertools.islice(terms, _MAX_TERMS))
 
 
-def _pairs(folded: str) -> list[str]:
-    return [f"{_token(left)}x{_token(right)}" for left, right in itertools.pairwise(folded)]
+def _grams(name: str, text: str, size: int) -> Iterator[str]:
+    """Every run of ``size`` characters inside the name or the text, as one index token.
 
-
-def _token(char: str) -> str:
-    """A character as letters and digits, so that punctuation and emoji are tokens too."""
-    return f"{ord(char):x}"
+    Characters are written as hexadecimal numbers, so that punctuation and emoji count too.
+    """
+    for part in (name, text):
+        codes = [f"{ord(char):x}" for char in part]
+        for start in range(len(codes) - size + 1):
+            yield "x".join(codes[start : start + size])

@@ -106,7 +106,7 @@ def test_a_very_long_query_is_still_exact(shared: Database) -> None:
 
 def test_pages_are_cut_from_all_hits_newest_first(shared: Database) -> None:
     _fill(shared, [("会议记录", "")] * 7)
-    for query in ("会", "会议", "会议记"):
+    for query in ("会", "会议", "会议记", "会议记录"):
         assert _find(shared, query, limit=3) == ([7, 6, 5], 7)
         assert _find(shared, query, limit=3, offset=6) == ([1], 7)
         assert _find(shared, query, limit=3, offset=9) == ([], 7)
@@ -118,6 +118,7 @@ def test_replacing_a_text_forgets_the_old_one(shared: Database) -> None:
     assert _find(shared, "预算")[0] == []
     assert _find(shared, "算")[0] == []
     assert _find(shared, "预算会")[0] == []
+    assert _find(shared, "预算会议")[0] == []
     assert _find(shared, "人事")[0] == [1]
     shared.write(lambda db: search.put_name(db, 1, "例会"))
     assert _find(shared, "人事")[0] == [1]
