@@ -9,7 +9,7 @@ set -euo pipefail
 ROOT="$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")"
 VENV="$(realpath -ms -- "${TINGLU_VENV:-$ROOT/.venv}")"
 PY="$VENV/bin/python"
-NEEDED_KB=$((4 * 1024 * 1024)) # packages, pip's own temporary copies and the embedded model
+NEEDED_KB=$((5 * 1024 * 1024)) # packages, pip's own temporary copies and the embedded model
 VENV_VERSION=""                # major.minor of the virtual environment, set by venv_runs
 
 usage() {
@@ -119,8 +119,8 @@ require_space() {
   local free_kb
   free_kb="$(df -Pk -- "$(dirname -- "$VENV")" | awk 'NR == 2 { print $4 }')"
   if ((free_kb < NEEDED_KB)); then
-    fail "磁盘空间不足：安装需要约 4 GB，$(dirname -- "$VENV") 只剩 $((free_kb / 1024)) MB" \
-      "Not enough disk space: about 4 GB are needed, $(dirname -- "$VENV") has $((free_kb / 1024)) MB"
+    fail "磁盘空间不足：安装需要约 5 GB，$(dirname -- "$VENV") 只剩 $((free_kb / 1024)) MB" \
+      "Not enough disk space: about 5 GB are needed, $(dirname -- "$VENV") has $((free_kb / 1024)) MB"
   fi
 }
 

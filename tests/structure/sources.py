@@ -1,0 +1,44 @@
+"""The project's own files, as the structure checks see them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("asr_core", "ui")
+
+
+def python_files(*folders: str) -> list[Path]:
+    """Python files below the folders, sorted."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def project_files() -> list[Path]:
+    """Files that belong to the project: those git knows or would add."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: which files belong to the project is unknown")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    paths = (ROOT / name for name in listed.stdout.split("\0") if name)
+    return sorted(path for path in paths if path.is_file())
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function of a module, methods and nested ones included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from ``def`` to the end without the docstring."""
+    total = (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function, clean=False) is not None:
+        total -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return total
