@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from asr_core.audio.decode import is_browser_playable, probe, write_playback
+from asr_core.errors import (
+    AsrError,
+    DeviceUnavailableError,
+    ExportError,
+    NormalizationError,
+    UnknownModelError,
+)
 from asr_core.events import EventSink, Progress
+from asr_core.export.registry import FORMATS, file_name, write_file
 from asr_core.jobs.model import Job, JobState
+from asr_core.jobs.runner import JobRunner
+from asr_core.models.catalog import CATALOGUE, find_entry
+from asr_core.models.store import ModelStore
+from asr_core.recognizers.base import Recognizer
+from asr_core.recognizers.whisper import WhisperRecognizer
 from asr_core.results import Sentence, Transcript
 from asr_core.settings import Settings
-from asr_core.store.history import HistoryEntry, HistoryPage, HistoryRecord
+from asr_core.store.database import Database
+from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
+from asr_core.store.tmp_files import prune
+from asr_core.system import SystemInfo, read_system
+from asr_core.text.itn import InverseNormalizer, WetextNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
+from asr_core.transcription.pipeline import Stages, transcribe
+from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
 
 __all__ = [
+    "EXPORT_FORMATS",
     "CancelToken",
     "Engine",
     "EngineStatus",
@@ -30,6 +55,21 @@ __all__ = [
     "TranscribeOptions",
 ]
 
+logger = logging.getLogger(__name__)
+
+EXPORT_FORMATS: tuple[str, ...] = tuple(FORMATS)
+"""Names that :meth:`Engine.export` takes."""
+
+_MOST_DEFAULT_THREADS = 8  # a base-size model gains nothing from more
+_PRUNE_EVERY_S = 3600.0
+_WORKER_STATES = {
+    WorkerState.IDLE: "loading",
+    WorkerState.LOADING: "loading",
+    WorkerState.READY: "ready",
+    WorkerState.BUSY: "busy",
+    WorkerState.UNAVAILABLE: "unavailable",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
@@ -38,7 +78,7 @@ class EngineStatus:
     Attributes:
         model: name of the active recognizer (``whisper-base``).
         backend: runtime that executes it (``ctranslate2 int8``).
-        device: where it really runs (``cpu``).
+        device: where it really runs (``cpu``); what was asked for while it is unavailable.
         threads: CPU threads it uses.
         state: ``loading``, ``ready``, ``busy`` or ``unavailable``.
         queued: jobs that wait.
@@ -79,43 +119,58 @@ class ModelStatus:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class SystemInfo:
-    """What the system page shows. ``mindspore`` is empty with ``mindspore_note`` saying why."""
-
-    versions: dict[str, str]  # component -> version, application and python included
-    cpu_cores: int
-    machine: str
-    rss_bytes: int
-    memory_total_bytes: int
-    memory_available_bytes: int
-    disk_total_bytes: int
-    disk_free_bytes: int
-    paths: dict[str, Path]  # home, database, recordings, models, tmp
-    sizes_bytes: dict[str, int]  # database, recordings, models, tmp
-    mindspore_note: str  # "", "python_too_new" or "missing"
-
-
 class Engine:
-    """Opened once per process; every method may be called from any thread."""
+    """Opened once per process; every method may be called from any thread.
+
+    Nothing is loaded before it is needed.
+
+    Raises:
+        StoreError: the history database cannot be opened.
+    """
 
     def __init__(self, settings: Settings) -> None:
-        raise NotImplementedError
+        self._settings = settings
+        self._models = ModelStore(
+            settings.models, model_dir=settings.model_dir, hub_url=settings.hub_url
+        )
+        self._database = Database(settings.database)
+        self._history = History(self._database, settings.recordings)
+        self._worker = RecognizerWorker(self._load_recognizer)
+        self._runner = JobRunner(self._history, self._run_job)
+        self._lock = threading.Lock()  # guards _stages
+        self._stages: Stages | None = None
+        self._playback_lock = threading.Lock()  # one conversion at a time
+        self._stopping = threading.Event()
+        self._keeper = threading.Thread(target=self._keep_house, name="housekeeping", daemon=True)
 
-    def __enter__(self) -> Engine: ...
+    def __enter__(self) -> Engine:
+        return self
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
         value: BaseException | None,
         trace: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        self.close()
+
     def start(self) -> None:
         """Serve: recover interrupted jobs, load the model in the background, run queued jobs."""
+        for job in self._history.recover_interrupted():
+            logger.info("job queued again id=%s", job.id)
+        self._worker.preload()
+        self._runner.start()
+        self._keeper.start()
 
     def close(self) -> None:
         """Stop after the running group of segments; queued jobs stay queued."""
+        self._stopping.set()
+        self._runner.stop()
+        self._worker.close()
+        if self._keeper.is_alive():
+            self._keeper.join()
+        self._database.close()
 
-    # jobs
     def submit(
         self,
         path: Path,
@@ -125,16 +180,50 @@ class Engine:
         origin: str = "file",
         batch_id: str = "",
     ) -> Job:
-        """Take an own copy of a file and queue it. Returns at once."""
+        """Take an own copy of a file and queue it.
 
-    def live(self, job_id: str) -> LiveView: ...
-    def jobs(self, batch_id: str) -> list[Job]: ...
+        Raises:
+            AudioDecodeError: the file is missing or unreadable; content is judged by the job.
+            StoreError: the copy or the job cannot be stored.
+        """
+        recording_id = self._history.add_recording(
+            path, name=name or path.name, origin=origin, keep_copy=True
+        )
+        job = self._history.add_job(recording_id, options, batch_id=batch_id)
+        self._runner.submit(job)
+        return job
+
+    def live(self, job_id: str) -> LiveView:
+        """A job with what it has recognized so far; the whole text once it has ended.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+        """
+        # The running state is read first: a job that ends in between is then seen as ended.
+        progress, sentences = self._runner.live(job_id)
+        job = self._history.job(job_id)
+        if job.state.is_final:
+            transcript = self._history.record(job.recording_id).transcript
+            return LiveView(job, None, transcript.sentences if transcript else (), 0)
+        return LiveView(job, progress, sentences, self._runner.position(job_id))
+
+    def jobs(self, batch_id: str) -> list[Job]:
+        """Jobs submitted together, oldest first."""
+        return self._history.jobs(batch_id=batch_id)
+
     def active_jobs(self) -> list[Job]:
         """Queued and running jobs, oldest first."""
+        return self._history.jobs(states=(JobState.QUEUED, JobState.RUNNING))
 
-    def cancel(self, job_id: str) -> Job: ...
+    def cancel(self, job_id: str) -> Job:
+        """Cancel a waiting job at once, a running one after its group of segments.
 
-    # direct use (command line)
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job has ended.
+        """
+        return self._runner.cancel(job_id)
+
     def transcribe(
         self,
         path: Path,
@@ -143,19 +232,188 @@ class Engine:
         on_event: EventSink | None = None,
         cancel: CancelToken | None = None,
         origin: str = "cli",
-    ) -> Transcript: ...
+    ) -> Transcript:
+        """Transcribe a file now, on this thread, and enter it into the history.
 
-    # history
-    def history(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage: ...
-    def record(self, recording_id: str) -> HistoryRecord: ...
-    def delete(self, recording_ids: Sequence[str]) -> None: ...
+        The recording itself is not copied.
+
+        Raises:
+            AudioDecodeError: the file cannot be read or decoded.
+            ModelError, DeviceError, RecognitionError: the recognizer cannot work.
+        """
+        recording_id = self._history.add_recording(
+            path, name=path.name, origin=origin, keep_copy=False
+        )
+        job = self._history.add_job(recording_id, options, running=True)
+        try:
+            transcript = transcribe(
+                path, options, self._ready_stages(), on_event=on_event, cancel=cancel
+            )
+        except AsrError as exc:
+            self._history.set_state(job.id, JobState.FAILED, error=exc)
+            raise
+        state = JobState.PARTIAL if transcript.partial else JobState.DONE
+        self._history.save_transcript(job.id, transcript, state)
+        return transcript
+
+    def history(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
+        """Recordings whose name or text contains the query, newest first."""
+        return self._history.list(query, limit=limit, offset=offset)
+
+    def record(self, recording_id: str) -> HistoryRecord:
+        """Raises RecordNotFoundError when no recording has that id."""
+        return self._history.record(recording_id)
+
+    def delete(self, recording_ids: Sequence[str]) -> None:
+        """Remove recordings with their files, jobs and transcripts.
+
+        Raises:
+            JobStateError: one of them has a job that waits or runs; nothing is removed.
+        """
+        self._history.delete(recording_ids)
+
     def export(self, recording_id: str, format_name: str) -> Path:
-        """Write one transcript into the temporary folder under the recording's own name."""
+        """Write one transcript into the temporary folder under the recording's own name.
+
+        Raises:
+            RecordNotFoundError: no recording has that id.
+            ExportError: it has no transcript, the format is unknown or the disk refuses.
+        """
+        record = self.record(recording_id)
+        if record.transcript is None:
+            raise ExportError(
+                f"{record.entry.name} has no transcript yet",
+                format=format_name,
+                reason="no_transcript",
+            )
+        folder = self._settings.tmp / "exports" / uuid.uuid4().hex
+        path = folder / file_name(record.entry.name, format_name)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise ExportError(f"{path} cannot be written: {exc}", reason=str(exc)) from exc
+        write_file(record.transcript, format_name, path, title=record.entry.name)
+        return path
 
     def playback(self, recording_id: str) -> Path | None:
-        """A file that browsers play (the recording or a converted copy); None if it is gone."""
+        """A file that browsers play: the recording or a converted copy; ``None`` if it is gone.
 
-    # state
-    def status(self) -> EngineStatus: ...
-    def models(self) -> list[ModelStatus]: ...
-    def system(self) -> SystemInfo: ...
+        Raises:
+            RecordNotFoundError: no recording has that id.
+            AudioDecodeError: the recording cannot be decoded.
+        """
+        path = self._history.recording_path(recording_id)
+        if path is None:
+            return None
+        if is_browser_playable(probe(path)):
+            return path
+        target = self._settings.tmp / "playback" / f"{recording_id}.m4a"
+        with self._playback_lock:
+            if target.is_file():
+                os.utime(target)  # in use: the quota takes the longest unused file first
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_playback(path, target)
+        return target
+
+    def status(self) -> EngineStatus:
+        """Model, device and state, read without waiting for the recognizer."""
+        info = self._worker.info
+        error = self._worker.error if self._worker.state is WorkerState.UNAVAILABLE else None
+        return EngineStatus(
+            model=self._settings.model,
+            backend=info.backend if info else "",
+            device=info.device if info else self._settings.device,
+            threads=self._threads(),
+            state=_WORKER_STATES[self._worker.state],
+            queued=len(self._history.jobs(states=(JobState.QUEUED,))),
+            error_code=error.code if error else "",
+            error_details={key: str(value) for key, value in error.details.items()}
+            if error
+            else {},
+        )
+
+    def models(self) -> list[ModelStatus]:
+        """Every known model and whether it is installed."""
+        return [
+            ModelStatus(
+                name=entry.name,
+                title=entry.title,
+                licence=entry.licence,
+                size_bytes=entry.size_bytes,
+                state=self._models.state(entry.name).value,
+                active=entry.name == self._settings.model,
+                path=self._models.folder(entry.name),
+            )
+            for entry in CATALOGUE.values()
+        ]
+
+    def system(self) -> SystemInfo:
+        """Versions, memory, disk and where data lies."""
+        return read_system(self._settings)
+
+    def _run_job(
+        self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken
+    ) -> Transcript:
+        return transcribe(
+            path,
+            job.options,
+            self._ready_stages(),
+            name=job.name,
+            on_event=on_event,
+            cancel=cancel,
+        )
+
+    def _ready_stages(self) -> Stages:
+        with self._lock:
+            if self._stages is None:
+                self._stages = Stages(self._worker, _load_normalizer(), self._settings.vad)
+            return self._stages
+
+    def _load_recognizer(self) -> Recognizer:
+        entry = find_entry(self._settings.model)
+        if entry.family != "whisper":
+            raise UnknownModelError(
+                f"no recognizer drives models of the family {entry.family}",
+                name=entry.name,
+                known=", ".join(sorted(CATALOGUE)),
+            )
+        if self._settings.device.startswith("npu"):
+            raise DeviceUnavailableError(
+                f"{entry.title} runs on the CPU only; start with --device cpu",
+                device=self._settings.device,
+                reason="cpu_only",
+                model=entry.title,
+            )
+        return WhisperRecognizer(
+            self._models.ensure(entry.name),
+            name=entry.name,
+            threads=self._threads(),
+            batch_windows=self._settings.batch_windows,
+        )
+
+    def _threads(self) -> int:
+        usable = len(os.sched_getaffinity(0))
+        return self._settings.threads or min(usable, _MOST_DEFAULT_THREADS)
+
+    def _keep_house(self) -> None:
+        """Keep temporary files inside their limits until the engine closes."""
+        while True:
+            freed = prune(
+                self._settings.tmp,
+                max_age_s=self._settings.tmp_max_age_h * 3600.0,
+                max_bytes=self._settings.tmp_max_mb * 1024 * 1024,
+            )
+            if freed:
+                logger.info("temporary files deleted bytes=%d", freed)
+            if self._stopping.wait(_PRUNE_EVERY_S):
+                return
+
+
+def _load_normalizer() -> InverseNormalizer | None:
+    """The number normalizer; transcripts carry a warning when there is none."""
+    try:
+        return WetextNormalizer()
+    except NormalizationError:
+        logger.warning("number normalization is not available", exc_info=True)
+        return None

@@ -125,13 +125,14 @@ def _default_home(environ: Mapping[str, str]) -> str:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
         raise SettingsError(
             f"{path} cannot be read: {exc}", name=str(path), value="", allowed="TOML"
         ) from exc
+    return values
 
 
 def _convert(name: str, value: Any) -> Any:

@@ -1,0 +1,81 @@
+"""Speech segments laid end to end in the windows that a fixed-length network takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from asr_core.audio.segmenter import Segment
+from asr_core.results import SAMPLE_RATE_HZ
+from asr_core.runtime.session import Float32
+
+_MS_SAMPLES = SAMPLE_RATE_HZ // 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """Consecutive segments in one waveform.
+
+    Attributes:
+        segments: at least one, in time order.
+        indices: their places in the list that was packed.
+    """
+
+    segments: tuple[Segment, ...]
+    indices: tuple[int, ...]
+
+    @property
+    def waveform(self) -> Float32:
+        """float32 mono 16 kHz, shape (samples,)."""
+        return np.concatenate([segment.waveform for segment in self.segments])
+
+    @property
+    def samples(self) -> int:
+        return sum(segment.end - segment.start for segment in self.segments)
+
+    def place(self, start_ms: int, end_ms: int) -> tuple[int, int, int]:
+        """Map an interval of the window to the recording.
+
+        The segment that holds the interval's middle takes it; its bounds clip it.
+
+        Returns:
+            ``(place of the segment in the window, start_ms, end_ms)``, times absolute.
+        """
+        middle = (start_ms + end_ms) * _MS_SAMPLES // 2
+        offset = 0
+        for place, segment in enumerate(self.segments):
+            length = segment.end - segment.start
+            if middle < offset + length or place == len(self.segments) - 1:
+                break
+            offset += length
+        first_ms = -(-segment.start // _MS_SAMPLES)
+        last_ms = max(segment.end // _MS_SAMPLES, first_ms)
+        shift_ms = (segment.start - offset) // _MS_SAMPLES
+        start = min(max(start_ms + shift_ms, first_ms), last_ms)
+        return place, start, min(max(end_ms + shift_ms, start), last_ms)
+
+
+def pack(segments: Sequence[Segment], window_samples: int) -> list[Window]:
+    """Fill windows in order; a segment is never divided.
+
+    Args:
+        segments: in time order, none longer than a window.
+        window_samples: capacity of a window.
+    """
+    windows: list[Window] = []
+    first = used = 0
+    for index, segment in enumerate(segments):
+        length = segment.end - segment.start
+        if index > first and used + length > window_samples:
+            windows.append(_window(segments, first, index))
+            first, used = index, 0
+        used += length
+    if first < len(segments):
+        windows.append(_window(segments, first, len(segments)))
+    return windows
+
+
+def _window(segments: Sequence[Segment], first: int, end: int) -> Window:
+    return Window(tuple(segments[first:end]), tuple(range(first, end)))

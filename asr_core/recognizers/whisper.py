@@ -1,0 +1,296 @@
+"""Whisper through CTranslate2: the recognizer that is installed with the application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asr_core.audio.segmenter import Segment
+from asr_core.errors import ModelError, RecognitionError, SessionClosedError
+from asr_core.recognizers.base import RecognizeOptions
+from asr_core.recognizers.hallucination import find_loop, find_prompt, is_phantom
+from asr_core.recognizers.packing import Window, pack
+from asr_core.results import SAMPLE_RATE_HZ, ModelInfo, Token, Utterance
+from asr_core.runtime.session import Float32
+from asr_core.text.simplify import Simplifier
+from asr_core.text.tokens import TimedPiece, tokens_from_pieces
+
+WINDOW_SAMPLES = 30 * SAMPLE_RATE_HZ
+"""What the encoder was trained on."""
+
+_PROMPT = "以下是普通话的句子，有标点符号。"  # brings simplified characters and punctuation
+_FRAME_SAMPLES = 160  # of the log-mel spectrogram: 10 ms
+_WINDOW_FRAMES = WINDOW_SAMPLES // _FRAME_SAMPLES
+_TAIL_FRAMES = 50  # of silence after the speech; the encoder takes windows shorter than 30 s
+_TOKEN_MS = 20  # one encoder position
+_BEAM_SIZE = 5
+_MAX_LENGTH = 448  # text positions of the decoder
+_NO_SPEECH = 0.6  # with a low log-probability: the rule of OpenAI's transcribe.py
+_LOW_LOGPROB = -1.0
+_STRICT = {"repetition_penalty": 1.1, "no_repeat_ngram_size": 5}
+_RETRY_SAMPLES = SAMPLE_RATE_HZ  # shorter segments without text are breaths and clicks
+_MS_SAMPLES = SAMPLE_RATE_HZ // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """Text of one window: a piece per group of BPE tokens that forms whole characters."""
+
+    pieces: tuple[TimedPiece, ...]
+    looped: bool
+
+
+class WhisperRecognizer:
+    """A CTranslate2 Whisper model, int8 on the CPU.
+
+    Digits are suppressed, so numbers come as they are spoken and every character has a time;
+    number normalization writes them. Segments share 30 s windows; a window that loops and a
+    segment that yields nothing are recognized once more on their own.
+
+    Args:
+        folder: verified model files.
+        name: catalogue name.
+        threads: CPU threads.
+        batch_windows: windows recognized in one pass.
+
+    Raises:
+        ModelError: the files cannot be loaded.
+    """
+
+    def __init__(self, folder: Path, *, name: str, threads: int, batch_windows: int) -> None:
+        try:
+            from faster_whisper import WhisperModel
+            from faster_whisper.tokenizer import Tokenizer
+            from faster_whisper.transcribe import get_suppressed_tokens
+
+            self._model = WhisperModel(
+                str(folder),
+                device="cpu",
+                compute_type="int8",
+                cpu_threads=threads,
+                local_files_only=True,
+            )
+            self._tokenizer = Tokenizer(
+                self._model.hf_tokenizer, True, task="transcribe", language="zh"
+            )
+            suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
+        except (ImportError, OSError, RuntimeError, ValueError) as exc:
+            raise ModelError(f"{name} cannot be loaded: {exc}", name=name, reason=str(exc)) from exc
+        self._suppressed = suppressed + _digit_tokens(self._tokenizer)
+        self._start = [*self._tokenizer.sot_sequence, self._tokenizer.no_timestamps]
+        self._prompt = [
+            self._tokenizer.sot_prev,
+            *self._tokenizer.encode(" " + _PROMPT),
+            *self._start,
+        ]
+        self._simplifier = Simplifier()
+        self._batch_windows = batch_windows
+        self._info = ModelInfo(name=name, backend="ctranslate2 int8", device="cpu")
+        self._closed = False
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def language(self) -> str:
+        return "zh"
+
+    @property
+    def supports_hotwords(self) -> bool:
+        return False
+
+    @property
+    def group_samples(self) -> int:
+        return self._batch_windows * WINDOW_SAMPLES
+
+    def recognize(
+        self,
+        segments: Sequence[Segment],
+        options: RecognizeOptions,  # noqa: ARG002 - hotwords are not supported
+    ) -> list[Utterance]:
+        """See :class:`asr_core.recognizers.base.Recognizer`."""
+        if self._closed:
+            raise SessionClosedError("The Whisper model is closed")
+        tokens: list[tuple[Token, ...]] = [()] * len(segments)
+        looped = self._fill(tokens, pack(segments, WINDOW_SAMPLES), {})
+        doubtful = [
+            index
+            for index, segment in enumerate(segments)
+            if index in looped
+            or (not tokens[index] and segment.speech_end - segment.speech_start >= _RETRY_SAMPLES)
+        ]
+        alone = [Window((segments[index],), (index,)) for index in doubtful]
+        self._fill(tokens, alone, _STRICT)
+        return [
+            Utterance(segment.start // _MS_SAMPLES, segment.end // _MS_SAMPLES, tokens[index])
+            for index, segment in enumerate(segments)
+        ]
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._model.model.unload_model()
+
+    def _fill(
+        self, tokens: list[tuple[Token, ...]], windows: Sequence[Window], limits: dict[str, Any]
+    ) -> set[int]:
+        """Recognize windows and write their tokens; returns the segments in looped windows."""
+        looped: set[int] = set()
+        for first in range(0, len(windows), self._batch_windows):
+            batch = windows[first : first + self._batch_windows]
+            for window, decoded in zip(batch, self._decode(batch, limits), strict=True):
+                placed = _by_segment(window, decoded.pieces)
+                for index, pieces in zip(window.indices, placed, strict=True):
+                    tokens[index] = tokens_from_pieces(pieces)
+                if decoded.looped:
+                    looped.update(window.indices)
+        return looped
+
+    def _decode(self, windows: Sequence[Window], limits: dict[str, Any]) -> list[_Decoded]:
+        try:
+            features, frames = self._features(windows)
+            encoded = self._model.encode(features)
+            results = self._model.model.generate(
+                encoded,
+                [self._prompt] * len(windows),
+                beam_size=_BEAM_SIZE,
+                max_length=_MAX_LENGTH,
+                suppress_tokens=self._suppressed,
+                return_scores=True,
+                return_no_speech_prob=True,
+                **limits,
+            )
+            texts = [_spoken_ids(result, self._tokenizer.eot) for result in results]
+            alignments = self._model.model.align(
+                encoded, self._tokenizer.sot_sequence, texts, frames
+            )
+        except (RuntimeError, ValueError) as exc:
+            first, last = windows[0].segments[0], windows[-1].segments[-1]
+            raise RecognitionError(
+                f"Whisper failed: {exc}",
+                start_ms=first.start // _MS_SAMPLES,
+                end_ms=last.end // _MS_SAMPLES,
+                reason=str(exc),
+            ) from exc
+        return [
+            self._pieces(ids, alignment) for ids, alignment in zip(texts, alignments, strict=True)
+        ]
+
+    def _features(self, windows: Sequence[Window]) -> tuple[Float32, list[int]]:
+        """Log-mel features, float32 (windows, 80, frames), and the frames that hold speech."""
+        mels = [self._model.feature_extractor(window.waveform)[:, :-1] for window in windows]
+        used = [min(mel.shape[1], _WINDOW_FRAMES) for mel in mels]
+        width = min(max(used) + _TAIL_FRAMES, _WINDOW_FRAMES)
+        width += width % 2  # the encoder's convolution halves it
+        features = np.zeros((len(mels), mels[0].shape[0], width), np.float32)
+        for row, mel in enumerate(mels):
+            features[row, :, : used[row]] = mel[:, : used[row]]
+        return features, used
+
+    def _pieces(self, ids: Sequence[int], alignment: Any) -> _Decoded:
+        """Timed simplified text of one window, without prompt and phantoms, cut at a loop."""
+        if not ids:
+            return _Decoded((), looped=False)
+        texts, groups = self._tokenizer.split_tokens_on_unicode(list(ids))
+        times_ms = _token_starts_ms(alignment.alignments, len(ids))
+        probabilities = list(alignment.text_token_probs)
+        simple = self._simplifier.simplify("".join(texts))
+        pieces: list[TimedPiece] = []
+        first = offset = 0
+        for text, group in zip(texts, groups, strict=True):
+            last = first + len(group)
+            pieces.append(
+                TimedPiece(
+                    simple[offset : offset + len(text)].replace("\ufffd", ""),
+                    times_ms[first],
+                    times_ms[last],
+                    float(np.mean(probabilities[first:last])),
+                )
+            )
+            first, offset = last, offset + len(text)
+        if is_phantom(simple):
+            return _Decoded((), looped=False)
+        return _without_loop(_without_prompt(pieces))
+
+
+def _digit_tokens(tokenizer: Any) -> list[int]:
+    """Vocabulary entries that write a number in digits."""
+    vocabulary = tokenizer.tokenizer.get_vocab()
+    return sorted(
+        index
+        for text, index in vocabulary.items()
+        if index < tokenizer.eot and any(char in "0123456789%" for char in text)
+    )
+
+
+def _spoken_ids(result: Any, end_of_text: int) -> list[int]:
+    """Token ids of a generation, none when the model itself doubts that anybody spoke."""
+    if result.no_speech_prob > _NO_SPEECH and result.scores[0] < _LOW_LOGPROB:
+        return []
+    return [index for index in result.sequences_ids[0] if index < end_of_text]
+
+
+def _token_starts_ms(pairs: Sequence[tuple[int, int]], tokens: int) -> list[int]:
+    """Start of each token and the end of the last one, from (token, position) pairs.
+
+    The dynamic-time-warping path visits every token in order, the end of text last.
+    """
+    starts = [-1] * (tokens + 1)
+    for token, position in pairs:
+        if token <= tokens and starts[token] < 0:
+            starts[token] = position * _TOKEN_MS
+    for index in range(1, tokens + 1):
+        starts[index] = max(starts[index], starts[index - 1])
+    return [max(start, 0) for start in starts]
+
+
+def _by_segment(window: Window, pieces: Sequence[TimedPiece]) -> list[list[TimedPiece]]:
+    """Pieces with times in the recording, for each segment of the window.
+
+    A mark without letters stays with the piece before it.
+    """
+    placed: list[list[TimedPiece]] = [[] for _ in window.segments]
+    reached = 0
+    for piece in pieces:
+        place, start_ms, end_ms = window.place(piece.start_ms, piece.end_ms)
+        if place < reached or not any(char.isalnum() for char in piece.text):
+            place = reached
+        reached = place
+        placed[place].append(replace(piece, start_ms=start_ms, end_ms=end_ms))
+    return placed
+
+
+def _without_prompt(pieces: Sequence[TimedPiece]) -> list[TimedPiece]:
+    kept = list(pieces)
+    while found := find_prompt("".join(piece.text for piece in kept), _PROMPT):
+        kept = _cut(kept, *found)
+    return kept
+
+
+def _without_loop(pieces: Sequence[TimedPiece]) -> _Decoded:
+    """Keep one turn of a loop."""
+    kept = list(pieces)
+    looped = False
+    while loop := find_loop("".join(piece.text for piece in kept)):
+        kept = _cut(kept, loop.start + loop.unit, loop.end)
+        looped = True
+    return _Decoded(tuple(kept), looped)
+
+
+def _cut(pieces: Sequence[TimedPiece], start: int, end: int) -> list[TimedPiece]:
+    """Remove the characters ``[start, end)`` of the joined text."""
+    kept: list[TimedPiece] = []
+    offset = 0
+    for piece in pieces:
+        text = "".join(
+            char for place, char in enumerate(piece.text, offset) if not start <= place < end
+        )
+        offset += len(piece.text)
+        if text:
+            kept.append(replace(piece, text=text))
+    return kept
