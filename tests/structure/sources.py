@@ -36,9 +36,10 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
 
 
 def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines from ``def`` to the end without the docstring."""
+    """Lines of logic: from ``def`` to the end without docstring; a long text counts as one line."""
     total = (function.end_lineno or function.lineno) - function.lineno + 1
-    first = function.body[0]
-    if ast.get_docstring(function, clean=False) is not None:
-        total -= (first.end_lineno or first.lineno) - first.lineno + 1
-    return total
+    docstring = function.body[0] if ast.get_docstring(function, clean=False) is not None else None
+    for node in ast.walk(function):
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            total -= (node.end_lineno or node.lineno) - node.lineno
+    return total - (docstring is not None)

@@ -52,6 +52,8 @@ def test_the_starter_is_thin() -> None:
     assert len((ROOT / "app.py").read_text(encoding="utf-8").splitlines()) <= 80
 
 
-def test_lines_of_a_function_are_counted_without_its_docstring() -> None:
-    code = 'def f(a):\n    """One.\n\n    Two.\n    """\n    b = a\n    return b\n'
+def test_docstrings_and_long_texts_are_no_lines_of_logic() -> None:
+    code = (
+        'def f(a):\n    """One.\n\n    Two.\n    """\n    b = """\n    x\n    """\n    return b\n'
+    )
     assert [body_lines(function) for function in functions(ast.parse(code))] == [3]
