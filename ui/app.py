@@ -32,8 +32,8 @@ UPLOAD_CHECK_S = 3600
 """How often the page's own copies of uploads are checked for age."""
 
 
-def build_app(engine: Engine, settings: Settings) -> gr.Blocks:
-    """Lay out the page and wire it to an engine; starts nothing."""
+def build_app(engine: Engine, settings: Settings) -> Any:
+    """The page as ``gr.Blocks``, wired to an engine; starts nothing."""
     page = Page(engine, settings)
     with gr.Blocks(
         title=TITLE,

@@ -76,19 +76,20 @@ def pack(paths: Sequence[Path], target: Path) -> Path:
 
 
 def batch_view(page: Page, locale: str, batch_id: str, known: Sequence[str]) -> View:
+    """Rows of a batch without those in ``known``; ``left`` counts the unfinished ones sent."""
     jobs = page.engine.jobs(batch_id)
+    rows = [_row(page, locale, job) for job in jobs if job.id not in known]
     return {
         "batch": batch_id,
         "order": [job.id for job in jobs],
-        "rows": [_row(page, locale, job) for job in jobs if job.id not in known],
-        "left": sum(not job.state.is_final for job in jobs),
+        "rows": rows,
+        "left": sum(not row["final"] for row in rows),
     }
 
 
 def _row(page: Page, locale: str, job: Job) -> View:
-    row = view.live_view(page.engine.live(job.id), 0, locale)
-    del row["lines"]
-    row["preview"] = (
-        page.engine.record(job.recording_id).entry.preview if job.state in WITH_TEXT else ""
-    )
+    live = page.engine.live(job.id)
+    row = view.live_view(live, len(live.sentences), locale)
+    has_text = live.job.state in WITH_TEXT
+    row["preview"] = page.engine.record(job.recording_id).entry.preview if has_text else ""
     return row

@@ -6,6 +6,7 @@ from asr_core.engine import EngineStatus, ModelStatus, SystemInfo
 from asr_core.messages import message
 from ui import view
 from ui.guard import Page
+from ui.i18n import optional_message
 from ui.view import View
 
 _UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -74,7 +75,7 @@ def _data_rows(system: SystemInfo, locale: str) -> list[list[str]]:
     rows = []
     for name, path in system.paths.items():
         size = system.sizes_bytes.get(name)
-        title = view.optional_message(f"page.path_{name}", locale, name)
+        title = optional_message(f"page.path_{name}", locale, name)
         rows.append([title, str(path), "" if size is None else readable_bytes(size)])
     return rows
 
@@ -91,7 +92,7 @@ def _version_rows(system: SystemInfo, locale: str) -> list[list[str]]:
 def _model_row(model: ModelStatus, locale: str) -> View:
     return {
         "name": model.name,
-        "title": view.optional_message(f"model.{model.name}", locale, model.title),
+        "title": optional_message(f"model.{model.name}", locale, model.title),
         "licence": model.licence,
         "size": readable_bytes(model.size_bytes),
         "state": model.state,

@@ -32,19 +32,21 @@ def build_dictation_tab(page: Page) -> None:
                     elem_id="dictation-append",
                 )
             build_component("insecure", "dictation-insecure")
-        with gr.Column(elem_classes=["tl-main"], min_width=280):
-            with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
-                status = build_component("dictation", "dictation-status", value={"state": "idle"})
-                text = gr.Textbox(
-                    label=label("dictation_text"),
-                    placeholder=label("dictation_placeholder"),
-                    lines=14,
-                    max_lines=30,
-                    buttons=["copy"],
-                    interactive=True,
-                    elem_id="dictation-text",
-                )
-                clear = gr.Button(label("clear"), size="sm", elem_id="dictation-clear")
+        with (
+            gr.Column(elem_classes=["tl-main"], min_width=280),
+            gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0),
+        ):
+            status = build_component("dictation", "dictation-status", value={"state": "idle"})
+            text = gr.Textbox(
+                label=label("dictation_text"),
+                placeholder=label("dictation_placeholder"),
+                lines=14,
+                max_lines=30,
+                buttons=["copy"],
+                interactive=True,
+                elem_id="dictation-text",
+            )
+            clear = gr.Button(label("clear"), size="sm", elem_id="dictation-clear")
     job = gr.State("")
     timer = gr.Timer(POLL_S, active=False)
     start = guarded(page, handlers.recorded)

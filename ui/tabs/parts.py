@@ -34,13 +34,14 @@ def build_component(kind: str, elem_id: str, *, events: str = "", **options: Any
     Args:
         events: quoted names of the events that the component sends, which Gradio looks up here.
     """
+    call = f"tinglu.mount('{kind}', '{elem_id}', element, trigger, props, watch);"
     return gr.HTML(
         options.pop("value", None),
         html_template='<div class="tl-root"></div>',
-        js_on_load=f"tinglu.mount('{kind}', '{elem_id}', element, trigger, props, watch); /* {events} */",
+        js_on_load=f"{call} /* {events} */",
         apply_default_css=False,
         elem_id=elem_id,
-        elem_classes=["tl-component", f"tl-{kind}", *options.pop("elem_classes", [])],
+        elem_classes=["tl-component", f"tl-{kind}"],
         **options,
     )
 

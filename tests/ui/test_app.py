@@ -1,0 +1,152 @@
+"""The whole page as it is served: what it exposes, what it loads, what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gradio as gr
+import httpx
+import pytest
+
+from asr_core.settings import Settings
+from ui import address
+from ui.app import build_app, build_head, launch_kwargs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def demo(engine, settings) -> gr.Blocks:
+    return build_app(engine, settings)
+
+
+def test_no_endpoint_is_offered_to_scripts(demo):
+    info = demo.get_api_info()
+    assert (info["named_endpoints"], info["unnamed_endpoints"]) == ({}, {})
+
+
+def test_every_event_is_private(demo):
+    assert {fn.api_visibility for fn in demo.fns.values()} == {"private"}
+
+
+def test_polling_never_waits_in_the_queue(demo):
+    ticks = [fn for fn in demo.fns.values() if any(t[1] == "tick" for t in fn.targets)]
+    assert len(ticks) == 4
+    assert not any(fn.queue for fn in ticks)
+
+
+def test_launch_is_private_offline_and_narrow(settings):
+    kwargs = launch_kwargs(settings)
+    for name in ("share", "run_history", "enable_monitoring", "ssr_mode", "show_error"):
+        assert kwargs[name] is False
+    assert kwargs["max_file_size"] == settings.max_upload_mb * 1024 * 1024
+    folders = [Path(path) for path in kwargs["allowed_paths"]]
+    assert settings.home not in folders
+    assert all(folder.is_absolute() and len(folder.parts) > 2 for folder in folders)
+
+
+def test_head_and_styles_ask_no_other_host():
+    texts = [build_head(), (ROOT / "assets" / "css" / "app.css").read_text(encoding="utf-8")]
+    for text in texts:
+        hosts = set(re.findall(r"https?://([\w.-]+)", text))
+        assert hosts <= {"127.0.0.1"}
+        assert not re.search(r"url\(|@import|\bsrc=", text)
+
+
+def test_scripts_put_texts_into_the_page_as_text_only():
+    scripts = (ROOT / "assets" / "js").glob("*.js")
+    for script in scripts:
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b",
+            script.read_text(encoding="utf-8"),
+        )
+
+
+def test_templates_hold_no_values(demo):
+    for block in demo.blocks.values():
+        if isinstance(block, gr.HTML):
+            assert not re.search(r"\$\{|\{\{", block.html_template)
+
+
+def test_building_the_page_loads_no_model_runtime(tmp_path):
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from asr_core.settings import Settings\n"
+        "from tests.fakes.scripted_engine import ScriptedEngine\n"
+        "from ui.app import build_app\n"
+        f"settings = Settings(home=Path({str(tmp_path)!r}))\n"
+        "build_app(ScriptedEngine(settings), settings)\n"
+        "heavy = {'mindspore', 'ctranslate2', 'faster_whisper', 'onnxruntime', 'av', 'wetext'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_served_page_keeps_other_files_and_run_lists_to_itself(served_page):
+    settings = served_page.settings
+    secret = settings.home / "history.db"
+    secret.write_text("private", encoding="utf-8")
+    kept = settings.recordings / "a.wav"
+    kept.write_bytes(b"RIFF")
+    with httpx.Client(base_url=served_page.url, trust_env=False) as client:
+        assert client.get("/").status_code == 200
+        assert client.get(f"/gradio_api/file={kept}").status_code == 200
+        assert client.get(f"/gradio_api/file={secret}").status_code == 403
+        assert client.get("/gradio_api/file=/etc/passwd").status_code == 403
+        assert client.get("/monitoring").status_code == 403
+        assert client.get("/gradio_api/runs").status_code == 404
+
+
+def test_port_in_use_is_told_apart_from_a_wrong_address(served_page):
+    with pytest.raises(address.PortInUseError):
+        address.check_address("127.0.0.1", served_page.settings.port)
+    with pytest.raises(address.AddressError):
+        address.check_address("192.0.2.1", served_page.settings.port)
+
+
+def test_addresses_for_people():
+    home = Path("/tmp/home")  # noqa: S108 - nothing is written there
+    assert address.page_urls(Settings(home=home)) == ["http://127.0.0.1:7860"]
+    everywhere = address.page_urls(Settings(home=home, host="0.0.0.0", port=80))  # noqa: S104
+    assert everywhere[0] == "http://127.0.0.1:80"
+    assert not any("//0." in url for url in everywhere)
+    assert address.page_urls(Settings(home=home, host="::1")) == ["http://[::1]:7860"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--port", "abc"], "ASR_PORT"), (["--device", "gpu"], "ASR_DEVICE")],
+)
+def test_bad_settings_are_one_plain_line(arguments, words, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "app.py", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"ASR_HOME": str(tmp_path), "PATH": ""},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_port_in_use_is_one_plain_line(served_page, tmp_path):
+    settings = served_page.settings
+    done = subprocess.run(
+        [sys.executable, "app.py", "--port", str(settings.port)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"ASR_HOME": str(tmp_path), "PATH": ""},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"端口 {settings.port} 已被别的程序占用，请用 --port 或 ASR_PORT 换一个\n"

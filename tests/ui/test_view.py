@@ -1,0 +1,73 @@
+"""What the browser receives says exactly what the transcript says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asr_core.messages import message
+from asr_core.results import (
+    Coverage,
+    ModelInfo,
+    Sentence,
+    Token,
+    Transcript,
+    TranscriptWarning,
+    WrittenSpan,
+)
+from tests.fakes.scripted_engine import sentence
+from ui import view
+
+words = st.text(st.sampled_from("好的ab1 2<>&'\"`${}"), min_size=1, max_size=4)
+marks = st.sampled_from(["", "，", "。", ",", "?"])
+
+
+@st.composite
+def sentences(draw):
+    count = draw(st.integers(1, 8))
+    tokens = tuple(
+        Token(draw(words), 100 * i, 100 * (i + 1), draw(st.floats(0, 1)), draw(marks))
+        for i in range(count)
+    )
+    spans, index = [], 0
+    while index < count:
+        last = draw(st.integers(index, count - 1))
+        if draw(st.booleans()):
+            spans.append(WrittenSpan(index, last, draw(words)))
+        index = last + 1
+    return Sentence(tokens, tuple(spans))
+
+
+@given(sentences())
+def test_pieces_join_to_the_texts_of_the_sentence(line):
+    shown = view.sentence_view(line)
+    assert "".join(piece[0] for piece in shown["spoken"]) == line.spoken_text
+    assert "".join(piece[0] for piece in shown["written"]) == line.text
+
+
+def test_doubtful_and_rewritten_pieces_are_flagged():
+    line = sentence("迁移二十六台", 0, doubtful="迁", spans=[(2, 4, "26")])
+    assert view.sentence_view(line)["written"] == [
+        ["迁", 0, view.DOUBTFUL],
+        ["移", 200, view.PLAIN],
+        ["26", 400, view.REWRITTEN],
+        ["台", 1000, view.PLAIN],
+    ]
+
+
+def transcript(*warnings):
+    model = ModelInfo("whisper-base", "ctranslate2 int8", "cpu")
+    coverage = Coverage(20_000, 17_600, ((1_000, 3_400),))
+    return Transcript((), 30_000, "zh", model, 3_000, coverage, warnings)
+
+
+@pytest.mark.parametrize("locale", ["zh-CN", "en"])
+def test_known_warnings_are_said_in_the_visitors_language(locale):
+    shown = transcript(TranscriptWarning("no_speech", "no speech was detected"))
+    assert view.warning_texts(shown, locale) == [message("warning.no_speech", locale)]
+
+
+def test_a_warning_without_a_translation_keeps_its_english_message():
+    shown = transcript(TranscriptWarning("brand_new", "Something to know."))
+    assert view.warning_texts(shown, "zh-CN") == ["Something to know."]
