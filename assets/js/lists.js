@@ -83,6 +83,7 @@
       root.append(this.list, this.empty, el("div", { class: "tl-pager" }, this.count, el("span", { class: "tl-space" }), this.back, this.next));
       this.view = { rows: [], total: 0, offset: 0, limit: 50, query: "" };
       this.opened = "";
+      this.removing = "";
       this.update(this.view);
     }
 
@@ -92,6 +93,8 @@
 
     update(view) {
       this.view = view;
+      if (this.removing && !view.rows.some((row) => row.id === this.removing)) find(this.target).forget(this.removing);
+      this.removing = "";
       this.list.replaceChildren(...view.rows.map((row) => this.entry(row)));
       const last = view.offset + view.rows.length;
       this.count.textContent = view.total ? t("history.range", { first: view.offset + 1, last, total: view.total }) : "";
@@ -150,8 +153,8 @@
     }
 
     remove(row) {
+      this.removing = row.id;
       this.trigger("delete_entry", { id: row.id, offset: this.view.offset });
-      find(this.target).forget(row.id);
     }
   }
 

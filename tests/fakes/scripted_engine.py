@@ -28,6 +28,7 @@ from asr_core.errors import (
     AudioDecodeError,
     ExportError,
     JobNotFoundError,
+    JobStateError,
     RecordNotFoundError,
 )
 from asr_core.events import Progress
@@ -178,6 +179,8 @@ class ScriptedEngine:
     def cancel(self, job_id: str) -> Job:
         """Takes effect at the next look, as the real engine stops between segments."""
         run = self._run(job_id)
+        if run.job.state.is_final:
+            raise JobStateError("it has ended", id=job_id, state=run.job.state.value)
         run.cancelled = True
         return run.job
 
@@ -246,6 +249,8 @@ class ScriptedEngine:
     def delete(self, recording_ids: Sequence[str]) -> None:
         for recording_id in recording_ids:
             run = self._recording(recording_id)
+            if not run.job.state.is_final:
+                raise JobStateError("it runs", id=run.job.id, state=run.job.state.value)
             run.path.unlink(missing_ok=True)
             self._runs.remove(run)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -20,7 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def demo(engine, settings) -> gr.Blocks:
-    return build_app(engine, settings)
+    """Built inside an event loop: outside of one, Gradio opens loops and leaves them open."""
+
+    async def build():
+        return build_app(engine, settings)
+
+    return asyncio.run(build())
 
 
 def test_no_endpoint_is_offered_to_scripts(demo):

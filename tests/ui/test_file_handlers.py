@@ -105,6 +105,7 @@ def test_reload_attaches_to_the_running_job(page, engine, recording):
 
 def test_reload_after_the_record_was_deleted_starts_empty(page, engine, recording):
     job_id, view, _ = start(page, recording)
+    finish(page, job_id)
     engine.delete([view["recording"]])
     shown, timer = file.reattach(page, "zh-CN", job_id)
     assert (shown, timer.active) == (file.EMPTY, False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -11,6 +13,7 @@ from typing import Any
 import gradio as gr
 
 from asr_core.engine import Job, JobState, TranscribeOptions
+from asr_core.errors import JobStateError
 from asr_core.messages import message
 from ui import view
 from ui.guard import Page
@@ -43,7 +46,7 @@ def poll(page: Page, locale: str, batch_id: str, known: Sequence[str]) -> tuple[
 def cancel(page: Page, locale: str, batch_id: str) -> View:
     """Stop every job of the batch that is not finished."""
     for job in page.engine.jobs(batch_id):
-        if not job.state.is_final:
+        with contextlib.suppress(JobStateError):  # it has ended by itself
             page.engine.cancel(job.id)
     return batch_view(page, locale, batch_id, ())
 
@@ -55,9 +58,8 @@ def archive(page: Page, locale: str, event: Mapping[str, Any], batch_id: str) ->
     if not done:
         raise gr.Error(message("page.no_text", locale), print_exception=False, title="")
     paths = [page.engine.export(job.recording_id, format_name) for job in done]
-    serial = uuid.uuid4().int >> 80
-    target = page.settings.tmp / f"tinglu-{serial:012x}" / f"tinglu-{format_name}.zip"
-    return view.file_view("download", pack(paths, target), "", serial)
+    target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"tinglu-{format_name}.zip"
+    return view.file_view("download", pack(paths, target), "", time.time_ns())
 
 
 def pack(paths: Sequence[Path], target: Path) -> Path:
