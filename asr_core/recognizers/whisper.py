@@ -25,7 +25,8 @@ WINDOW_SAMPLES = 30 * SAMPLE_RATE_HZ
 _PROMPT = "以下是普通话的句子，有标点符号。"  # brings simplified characters and punctuation
 _FRAME_SAMPLES = 160  # of the log-mel spectrogram: 10 ms
 _WINDOW_FRAMES = WINDOW_SAMPLES // _FRAME_SAMPLES
-_TAIL_FRAMES = 50  # of silence after the speech; the encoder takes windows shorter than 30 s
+_SHORT_FRAMES = _WINDOW_FRAMES // 2  # the encoder takes half windows as well; below, it goes astray
+_TAIL_FRAMES = 100  # of silence after the speech in a window that is not full
 _TOKEN_MS = 20  # one encoder position
 _BEAM_SIZE = 5
 _MAX_LENGTH = 448  # text positions of the decoder
@@ -185,8 +186,8 @@ class WhisperRecognizer:
         """Log-mel features, float32 (windows, 80, frames), and the frames that hold speech."""
         mels = [self._model.feature_extractor(window.waveform)[:, :-1] for window in windows]
         used = [min(mel.shape[1], _WINDOW_FRAMES) for mel in mels]
-        width = min(max(used) + _TAIL_FRAMES, _WINDOW_FRAMES)
-        width += width % 2  # the encoder's convolution halves it
+        short = max(used) + _TAIL_FRAMES <= _SHORT_FRAMES
+        width = _SHORT_FRAMES if short else _WINDOW_FRAMES
         features = np.zeros((len(mels), mels[0].shape[0], width), np.float32)
         for row, mel in enumerate(mels):
             features[row, :, : used[row]] = mel[:, : used[row]]

@@ -1,0 +1,1 @@
+"""Scripts that print figures with the machine they were measured on."""

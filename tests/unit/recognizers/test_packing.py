@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asr_core.audio.segmenter import Segment
+from asr_core.recognizers.packing import Window, pack
+
+LIMIT = 30 * 16_000
+lengths = st.lists(
+    st.tuples(st.integers(0, 100_000), st.integers(1, LIMIT)), min_size=0, max_size=12
+)
+
+
+def segments_of(parts: list[tuple[int, int]]) -> list[Segment]:
+    """Segments from (pause before, length), each filled with its own number."""
+    segments, position = [], 0
+    for number, (pause, length) in enumerate(parts):
+        start = position + pause
+        position = start + length
+        waveform = np.full(length, number, np.float32)
+        segments.append(Segment(start, position, start, position, waveform))
+    return segments
+
+
+@given(lengths)
+def test_windows_hold_every_segment_once_in_order(parts: list[tuple[int, int]]) -> None:
+    segments = segments_of(parts)
+    windows = pack(segments, LIMIT)
+    assert [index for window in windows for index in window.indices] == list(range(len(segments)))
+    assert [one for window in windows for one in window.segments] == segments
+    assert all(window.samples <= LIMIT for window in windows)
+
+
+@given(lengths)
+def test_a_window_ends_only_where_the_next_segment_does_not_fit(
+    parts: list[tuple[int, int]],
+) -> None:
+    windows = pack(segments_of(parts), LIMIT)
+    for window, following in zip(windows, windows[1:]):
+        first = following.segments[0]
+        assert window.samples + first.end - first.start > LIMIT
+
+
+@given(lengths.filter(bool), st.data())
+def test_times_map_into_the_segment_that_holds_them(
+    parts: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    window = data.draw(st.sampled_from(pack(segments_of(parts), LIMIT)))
+    length_ms = window.samples // 16
+    start_ms = data.draw(st.integers(0, length_ms))
+    end_ms = data.draw(st.integers(start_ms, length_ms))
+    place, start, end = window.place(start_ms, end_ms)
+    segment = window.segments[place]
+    assert segment.start <= start * 16 or end == start
+    assert start <= end
+    assert end * 16 <= max(segment.end, segment.start + 16)
+
+
+def test_times_after_a_cut_out_pause_are_shifted_by_it() -> None:
+    segments = segments_of([(16_000, 32_000), (160_000, 16_000)])
+    window = Window(tuple(segments), (0, 1))
+    assert window.place(500, 700) == (0, 1500, 1700)
+    # The second segment begins 2 s into the window and 13 s into the recording.
+    assert window.place(2100, 2300) == (1, 13_100, 13_300)
+    # What spans the joint belongs where its middle is, and is clipped there.
+    assert window.place(1900, 2300) == (1, 13_000, 13_300)
