@@ -21,7 +21,7 @@ from asr_core.events import EventSink, Progress
 from asr_core.export.clean import whole_clock
 from asr_core.export.registry import export, file_name, write_file
 from asr_core.messages import describe, message
-from asr_core.models.catalog import CATALOGUE
+from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.store import ModelState, ModelStore
 from asr_core.results import Transcript
 from asr_core.settings import Settings
@@ -121,6 +121,7 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UnknownModelError(
             "fsmn voice activity detection is not installed", name="fsmn", known="silero, off"
         )
+    find_entry(settings.model)
     to_stdout = arguments.output is None
     if to_stdout and arguments.format in _BINARY_FORMATS and len(arguments.files) > 1:
         _tell(message("cli.binary_to_stdout", settings.locale, format=arguments.format))
