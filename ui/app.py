@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from asr_core.engine import Engine
 from asr_core.settings import Settings
 from ui.guard import Page
 from ui.handlers.file import SAMPLE
 from ui.i18n import build_i18n, label, script_messages
+from ui.middleware import EarlyScript
 from ui.tabs.batch import build_batch_tab
 from ui.tabs.dictation import build_dictation_tab
 from ui.tabs.file import build_file_tab
@@ -67,6 +69,7 @@ def launch_kwargs(settings: Settings) -> dict[str, Any]:
         "favicon_path": ASSETS / "favicon.svg",
         "css_paths": [ASSETS / "css" / "app.css"],
         "head": build_head(),
+        "app_kwargs": {"middleware": [Middleware(EarlyScript)]},
         "theme": TingluTheme(),
         "i18n": build_i18n(),
         "footer_links": [],

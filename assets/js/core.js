@@ -4,9 +4,6 @@
   "use strict";
 
   const locale = navigator.language.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
-  // The page shell has tables for two languages only; every regional name maps onto one of them.
-  Object.defineProperty(navigator, "language", { configurable: true, get: () => locale });
-
   const table = window.tingluMessages[locale];
   const makers = {};
   const mounted = {};

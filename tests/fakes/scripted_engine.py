@@ -120,12 +120,16 @@ class ScriptedEngine:
     state: str = "ready"
     error_code: str = ""
     _runs: list[_Run] = field(default_factory=list)
+    _submitted: int = 0
 
     def start(self) -> None:
         self.settings.recordings.mkdir(parents=True, exist_ok=True)
         self.settings.tmp.mkdir(parents=True, exist_ok=True)
 
     def close(self) -> None: ...
+
+    def forget_jobs(self) -> None:
+        self._runs.clear()
 
     # jobs
     def submit(
@@ -137,7 +141,8 @@ class ScriptedEngine:
         origin: str = "file",
         batch_id: str = "",
     ) -> Job:
-        number = len(self._runs)
+        number = self._submitted
+        self._submitted += 1
         recording_id = f"{number:032x}"
         kept = self.settings.recordings / f"{recording_id}{path.suffix}"
         shutil.copyfile(path, kept)

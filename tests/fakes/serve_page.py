@@ -13,11 +13,11 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from asr_core.engine import Job, TranscribeOptions
+from asr_core.engine import EngineStatus, Job, TranscribeOptions
 from asr_core.errors import AudioDecodeError
-from asr_core.results import Sentence, TranscriptWarning
+from asr_core.results import Sentence, Token, TranscriptWarning
 from asr_core.settings import Settings
-from tests.fakes.scripted_engine import MEETING, Script, ScriptedEngine, sentence, write_tone
+from tests.fakes.scripted_engine import MEETING, Script, ScriptedEngine, write_tone
 
 MARKUP = "<img src=x onerror=window.hacked=1>"
 EXPRESSION = "${window.hacked=1}{{7*7}}`"
@@ -44,7 +44,10 @@ SCENARIOS = {
     "damaged": Script(error=AudioDecodeError("x", path="坏.mp3", reason="damaged")),
     "silence": Script(sentences=(), warnings=(TranscriptWarning("no_speech", "none"),)),
     "hostile": Script(
-        sentences=(sentence(MARKUP, 0), sentence(EXPRESSION, 9_000, speaker=MARKUP)),
+        sentences=(
+            Sentence((Token(MARKUP, 0, 4_000, 0.9),)),
+            Sentence((Token(EXPRESSION, 4_000, 9_000, 0.1),), speaker=MARKUP),
+        ),
         warnings=(TranscriptWarning("unknown", MARKUP),),
     ),
     "gaps": Script(
@@ -55,21 +58,31 @@ SCENARIOS = {
 
 
 class ScenarioEngine(ScriptedEngine):
-    """Takes the script from the scenario file at each submission."""
+    """Takes the script from the scenario file at each submission.
+
+    A file ``HOME/start-over`` empties it when the next page asks for its status.
+    """
+
+    def status(self) -> EngineStatus:
+        mark = self.settings.home / "start-over"
+        if mark.exists():
+            mark.unlink()
+            self.forget_jobs()
+            fill_history(self)
+        return super().status()
 
     def submit(self, path: Path, options: TranscribeOptions, **more: str) -> Job:
-        scenario = self.settings.home / "scenario"
-        name = scenario.read_text(encoding="utf-8") if scenario.exists() else "meeting"
-        self.script = SCENARIOS[name]
+        self.script = SCENARIOS[(self.settings.home / "scenario").read_text(encoding="utf-8")]
         return super().submit(path, options, **more)
 
 
 def fill_history(engine: ScriptedEngine) -> None:
     """Five finished recordings, one of them with a hostile name."""
+    engine.script = Script()
     tone = write_tone(engine.settings.home / "tone.wav")
     names = ["产品例会.m4a", f"{MARKUP}.wav", "客户访谈.mp4", "周会.wav", "培训.mp3"]
     for name in names:
-        job = engine.submit(tone, TranscribeOptions(), name=name)
+        job = ScriptedEngine.submit(engine, tone, TranscribeOptions(), name=name)
         while not engine.live(job.id).job.state.is_final:
             pass
 
@@ -84,7 +97,6 @@ def main(home: Path, port: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     engine = ScenarioEngine(settings)
     engine.start()
-    fill_history(engine)
     demo = build_app(engine, settings)
     demo.launch(**launch_kwargs(settings), prevent_thread_lock=True)
     sys.stdout.write("ready\n")

@@ -15,6 +15,7 @@ import pytest
 from asr_core.settings import Settings
 from ui import address
 from ui.app import build_app, build_head, launch_kwargs
+from ui.middleware import EarlyScript
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -156,3 +157,34 @@ def test_port_in_use_is_one_plain_line(served_page, tmp_path):
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"端口 {settings.port} 已被别的程序占用，请用 --port 或 ASR_PORT 换一个\n"
+
+
+async def answer(content_type: bytes, body: bytes) -> dict[str, object]:
+    """What a browser gets for an answer that goes through the early script."""
+
+    async def app(scope, receive, send):
+        headers = [(b"content-type", content_type), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body[:5], "more_body": True})
+        await send({"type": "http.response.body", "body": body[5:]})
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    await EarlyScript(app, "<script>1</script>")({"type": "http", "method": "GET"}, None, send)
+    length = dict(sent[0]["headers"])[b"content-length"]
+    return {
+        "body": b"".join(m["body"] for m in sent[1:]),
+        "length": int(length),
+        "parts": len(sent),
+    }
+
+
+def test_early_script_goes_to_the_top_of_pages_and_nowhere_else():
+    page = asyncio.run(answer(b"text/html; charset=utf-8", b"<html><head><title>"))
+    assert page["body"] == b"<html><head><script>1</script><title>"
+    assert page["length"] == len(page["body"])
+    other = asyncio.run(answer(b"text/plain", b"<html><head><title>"))
+    assert (other["body"], other["parts"]) == (b"<html><head><title>", 3)

@@ -19,7 +19,7 @@ SAID = Script(sentences=(sentence("今天天气很好", 0, marks="。"),))
 
 def dictate(page, recording, text, append=True):
     """Record and poll to the end. Returns the last status and what happens to the box."""
-    job_id, _, _ = dictation.recorded(page, "zh-CN", str(recording))
+    job_id, *_ = dictation.recorded(page, "zh-CN", str(recording))
     for _ in range(20):
         status, box, _ = dictation.poll(page, "zh-CN", job_id, text, append)
         if status["final"]:
@@ -39,7 +39,7 @@ def test_dictated_text_replaces_the_box_when_not_appending(page, engine, recordi
 
 def test_words_show_while_they_are_recognized(page, engine, recording):
     engine.script = Script(hold_after=1)
-    job_id, _, _ = dictation.recorded(page, "zh-CN", str(recording))
+    job_id, *_ = dictation.recorded(page, "zh-CN", str(recording))
     for _ in range(3):
         status, box, _ = dictation.poll(page, "zh-CN", job_id, "", True)
     assert status["text"] == "各位同事下午好今天的项目例会现在开始。"
@@ -59,8 +59,13 @@ def test_dictation_is_kept_in_the_history_as_such(page, engine, recording):
 
 
 def test_nothing_recorded_queues_nothing(page, engine):
-    job_id, _, timer = dictation.recorded(page, "zh-CN", None)
-    assert (job_id, timer.active, engine.active_jobs()) == ("", False, [])
+    assert dictation.recorded(page, "zh-CN", None) == (gr.skip(), gr.skip(), gr.skip(), None)
+    assert engine.active_jobs() == []
+
+
+def test_recorder_is_ready_for_the_next_words(page, recording):
+    *_, recorder = dictation.recorded(page, "zh-CN", str(recording))
+    assert recorder is None
 
 
 def test_clear_empties_the_box(page):

@@ -35,11 +35,13 @@ def start(
     return batch_id, batch_view(page, locale, batch_id, ()), gr.Timer(active=True), None
 
 
-def poll(page: Page, locale: str, batch_id: str, known: Sequence[str]) -> tuple[Any, gr.Timer]:
+def poll(
+    page: Page, locale: str, batch_id: str, known: Sequence[str] | None
+) -> tuple[View, gr.Timer]:
     """The rows that may have changed: all but those the browser knows as finished."""
     if not batch_id:
         return {"batch": "", "order": [], "rows": []}, gr.Timer(active=False)
-    shown = batch_view(page, locale, batch_id, known)
+    shown = batch_view(page, locale, batch_id, known or ())
     return shown, gr.Timer(active=shown["left"] > 0)
 
 

@@ -17,13 +17,16 @@ from ui.handlers.common import recorded_name
 from ui.view import View
 
 
-def recorded(page: Page, locale: str, path: str | None) -> tuple[str, Any, gr.Timer]:
-    """Queue what was just recorded. Returns job id, status view and the running timer."""
+def recorded(page: Page, locale: str, path: str | None) -> tuple[Any, Any, gr.Timer, None]:
+    """Queue what was just recorded and make the recorder ready for the next words.
+
+    Returns job id, status view, the running timer and the recorder's empty value.
+    """
     if path is None:
-        return "", gr.skip(), gr.Timer(active=False)
+        return gr.skip(), gr.skip(), gr.skip(), None
     name = recorded_name(path, time.localtime(), locale)
     job = page.engine.submit(Path(path), TranscribeOptions(), name=name, origin="dictation")
-    return job.id, _status(page, locale, job.id), gr.Timer(active=True)
+    return job.id, _status(page, locale, job.id), gr.Timer(active=True), None
 
 
 def poll(

@@ -50,7 +50,7 @@ def build_dictation_tab(page: Page) -> None:
     job = gr.State("")
     timer = gr.Timer(POLL_S, active=False)
     start = guarded(page, handlers.recorded)
-    recorded.stop_recording(start, recorded, [job, status, timer], **queued())
+    recorded.stop_recording(start, recorded, [job, status, timer, recorded], **queued())
     poll = guarded(page, handlers.poll)
     timer.tick(poll, [job, text, append], [status, text, timer], **quiet())
     clear.click(guarded(page, handlers.clear), None, [text, status], **quiet())
