@@ -44,19 +44,28 @@ def build_app(engine: Engine, settings: Settings) -> Any:
         delete_cache=(UPLOAD_CHECK_S, settings.tmp_max_age_h * 3600),
     ) as demo:
         build_header(page, demo)
+        job, batch = _remembered("tinglu-job"), _remembered("tinglu-batch")
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab(label("tab_file"), id="file", render_children=True):
-                build_file_tab(page, demo)
+                build_file_tab(page, demo, job)
             with gr.Tab(label("tab_dictation"), id="dictation", render_children=True):
                 build_dictation_tab(page)
             with gr.Tab(label("tab_batch"), id="batch", render_children=True):
-                build_batch_tab(page, demo)
+                build_batch_tab(page, demo, batch)
             with gr.Tab(label("tab_history"), id="history", render_children=True) as history:
                 build_history_tab(page, history)
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
                 build_system_tab(page, system)
     demo.queue(max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS)
     return demo
+
+
+def _remembered(key: str) -> gr.BrowserState:
+    """An id that this browser keeps. Outside the tabs, since an unseen tab reads it too late.
+
+    The fixed secret lets the browser's copy outlive a restart; an id is nothing to hide.
+    """
+    return gr.BrowserState("", storage_key=key, secret=key)
 
 
 def launch_kwargs(settings: Settings) -> dict[str, Any]:

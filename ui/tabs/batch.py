@@ -10,10 +10,9 @@ from ui.handlers import batch as handlers
 from ui.i18n import label
 from ui.tabs.parts import POLL_S, build_component, queued, quiet
 
-STORAGE_KEY = "tinglu-batch"
 
-
-def build_batch_tab(page: Page, demo: gr.Blocks) -> None:
+def build_batch_tab(page: Page, demo: gr.Blocks, batch: gr.BrowserState) -> None:
+    """Lay out and wire the tab; ``batch`` holds the id of this browser's last batch."""
     with gr.Row(elem_classes=["tl-split"]):
         with (
             gr.Column(elem_classes=["tl-side"], min_width=280),
@@ -45,7 +44,6 @@ def build_batch_tab(page: Page, demo: gr.Blocks) -> None:
                 formats=list(view.FORMATS),
             )
             carrier = build_component("carrier", "batch-carrier", target="batch-rows")
-    batch = gr.BrowserState("", storage_key=STORAGE_KEY, secret=STORAGE_KEY)
     known = gr.JSON([], visible=False)
     timer = gr.Timer(POLL_S, active=False)
     inputs = [files, punctuation, itn]

@@ -12,8 +12,6 @@ from ui.handlers import file as handlers
 from ui.i18n import label
 from ui.tabs.parts import POLL_S, TranscriptPanel, build_transcript_panel, queued, quiet
 
-STORAGE_KEY = "tinglu-job"
-
 
 @dataclass(frozen=True, slots=True)
 class _Form:
@@ -27,13 +25,13 @@ class _Form:
     start: gr.Button
 
 
-def build_file_tab(page: Page, demo: gr.Blocks) -> None:
+def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> None:
+    """Lay out and wire the tab; ``job`` holds the id of this browser's last job."""
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
             form = _build_form()
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             panel = build_transcript_panel(page, "file")
-    job = gr.BrowserState("", storage_key=STORAGE_KEY, secret=STORAGE_KEY)
     have = gr.Number(0, visible=False)
     timer = gr.Timer(POLL_S, active=False)
     _wire_form(page, form, [job, panel.transcript, timer])
