@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asr_core.engine import EXPORT_FORMATS
 from asr_core.messages import message
 from asr_core.results import (
     Coverage,
@@ -71,3 +72,7 @@ def test_known_warnings_are_said_in_the_visitors_language(locale):
 def test_a_warning_without_a_translation_keeps_its_english_message():
     shown = transcript(TranscriptWarning("brand_new", "Something to know."))
     assert view.warning_texts(shown, "zh-CN") == ["Something to know."]
+
+
+def test_every_format_of_the_engine_is_offered():
+    assert sorted(view.FORMATS) == sorted(EXPORT_FORMATS)
