@@ -45,7 +45,7 @@ def build_app(engine: Engine, settings: Settings) -> Any:
     ) as demo:
         build_header(page, demo)
         job, batch = _remembered("tinglu-job"), _remembered("tinglu-batch")
-        with gr.Tabs(elem_id="tabs"):
+        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap"):
             with gr.Tab(label("tab_file"), id="file", render_children=True):
                 build_file_tab(page, demo, job)
             with gr.Tab(label("tab_dictation"), id="dictation", render_children=True):

@@ -53,6 +53,16 @@ def guarded_event(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]
     return call
 
 
+def refusal(key: str, locale: str) -> gr.Error:
+    """What to raise when the visitor has to do something first; ``key`` names the sentence."""
+    return gr.Error(
+        message(key, locale),
+        title=message("page.hint_title", locale),
+        print_exception=False,
+        duration=6,
+    )
+
+
 def _run(
     page: Page, handler: Callable[..., Any], request: gr.Request, values: tuple[Any, ...]
 ) -> Any:

@@ -110,7 +110,7 @@
     entry(row) {
       const facts = [day(row.created_ms), row.duration_ms ? clock(row.duration_ms) : "", row.model].filter(Boolean).join(" · ");
       const open = el("button", { type: "button", class: "tl-entry-open", onclick: () => this.open(row, node) },
-        el("span", { class: "tl-entry-name", text: row.name }),
+        el("span", { class: "tl-entry-name", title: row.name }, ...this.marked(row.name)),
         el("span", { class: "tl-meta" }, row.state === "done" ? "" : badge(row.state), facts),
         row.preview ? el("span", { class: "tl-entry-preview" }, ...this.marked(row.preview)) : null);
       const remove = el("button", { type: "button", class: "tl-icon", text: "×", title: t("history.delete"),
@@ -120,7 +120,7 @@
       return node;
     }
 
-    /** A preview with every hit of the search marked. */
+    /** A text with every hit of the search marked. */
     marked(text) {
       const query = this.view.query.toLowerCase();
       if (!query) return [text];

@@ -336,6 +336,10 @@
 
     keepInView(node) {
       const box = this.parts.lines;
+      if (box.scrollHeight <= box.clientHeight) {
+        node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+        return;
+      }
       const top = node.offsetTop - box.offsetTop;
       if (top < box.scrollTop || top + node.offsetHeight > box.scrollTop + box.clientHeight) {
         box.scrollTo({ top: top - box.clientHeight / 3, behavior: "smooth" });

@@ -47,7 +47,7 @@ def test_every_label_in_the_layout_exists():
 
 
 def test_every_sentence_of_the_handlers_exists():
-    used = set(re.findall(r'message\("((?:page|error)\.\w+)"', PYTHON))
+    used = set(re.findall(r'(?:message|refusal)\("((?:page|error)\.\w+)"', PYTHON))
     assert len(used) > 10
     assert used - set(load_messages("en")) == set()
 

@@ -14,9 +14,8 @@ import gradio as gr
 
 from asr_core.engine import Job, JobState, TranscribeOptions
 from asr_core.errors import JobStateError
-from asr_core.messages import message
 from ui import view
-from ui.guard import Page
+from ui.guard import Page, refusal
 from ui.view import View
 
 WITH_TEXT = (JobState.DONE, JobState.PARTIAL)
@@ -27,7 +26,7 @@ def start(
 ) -> tuple[str, View, gr.Timer, None]:
     """Queue all files as one batch and empty the upload field."""
     if not paths:
-        raise gr.Error(message("page.no_file", locale), print_exception=False, title="")
+        raise refusal("page.no_file", locale)
     batch_id = uuid.uuid4().hex
     options = TranscribeOptions(punctuation=punctuation, itn=itn)
     for path in map(Path, paths):
@@ -58,7 +57,7 @@ def archive(page: Page, locale: str, event: Mapping[str, Any], batch_id: str) ->
     format_name = str(event["format"])
     done = [job for job in page.engine.jobs(batch_id) if job.state in WITH_TEXT]
     if not done:
-        raise gr.Error(message("page.no_text", locale), print_exception=False, title="")
+        raise refusal("page.no_text", locale)
     paths = [page.engine.export(job.recording_id, format_name) for job in done]
     target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"tinglu-{format_name}.zip"
     return view.file_view("download", pack(paths, target), "", time.time_ns())

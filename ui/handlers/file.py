@@ -9,8 +9,7 @@ from typing import Any
 import gradio as gr
 
 from asr_core.errors import JobNotFoundError, RecordNotFoundError
-from asr_core.messages import message
-from ui.guard import Page
+from ui.guard import Page, refusal
 from ui.handlers.common import job_view, options_from, recorded_name
 
 EMPTY = {"state": "empty"}
@@ -32,7 +31,7 @@ def start(
     """Queue the chosen recording. Returns job id, transcript view and the running timer."""
     source = upload or recorded
     if source is None:
-        raise gr.Error(message("page.no_file", locale), print_exception=False, title="")
+        raise refusal("page.no_file", locale)
     path = Path(source)
     name = path.name if upload else recorded_name(source, time.localtime(), locale)
     job = page.engine.submit(path, options_from(hotwords, punctuation, itn, vad), name=name)
