@@ -74,8 +74,8 @@
     const root = element.querySelector(".tl-root");
     const part = makers[kind]({ root, trigger, props, id });
     mounted[id] = part;
-    // Without a value Gradio passes an empty text.
-    const show = () => props.value && typeof props.value === "object" && part.update(props.value);
+    // The value is JSON text, empty while there is none.
+    const show = () => props.value && part.update(JSON.parse(props.value));
     watch("value", show);
     show();
   }
