@@ -15,6 +15,7 @@ from asr_core.errors import AsrError
 from asr_core.messages import describe, message
 from asr_core.settings import Settings
 from ui.i18n import locale_of
+from ui.view import to_json
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class Page:
 
 
 def guarded(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``handler(page, locale, *inputs)`` for Gradio.
+    """Wrap ``handler(page, locale, *inputs)`` for Gradio; views it returns become JSON text.
 
     Raises:
         gr.Error: from the wrapped function, with the user's sentence. An AsrError is described
@@ -68,7 +69,7 @@ def _run(
 ) -> Any:
     locale = locale_of(request.headers, page.settings.locale)
     try:
-        return handler(page, locale, *values)
+        return _for_browser(handler(page, locale, *values))
     except AsrError as exc:
         logger.info("refused handler=%s code=%s", handler.__name__, exc.code)
         raise _shown(describe(exc, locale), locale) from exc
@@ -78,6 +79,14 @@ def _run(
         error_id = secrets.token_hex(4)
         logger.exception("failed handler=%s error_id=%s", handler.__name__, error_id)
         raise _shown(message("error.internal", locale, error_id=error_id), locale) from exc
+
+
+def _for_browser(result: Any) -> Any:
+    """Views as JSON text; Gradio's own updates and plain values as they are."""
+    if isinstance(result, tuple):
+        return tuple(map(_for_browser, result))
+    is_view = isinstance(result, dict) and "__type__" not in result
+    return to_json(result) if is_view else result
 
 
 def _shown(sentence: str, locale: str) -> gr.Error:

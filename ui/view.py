@@ -5,6 +5,7 @@ The browser puts every text into the page as text, never as markup, so nothing i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,14 @@ HISTORY_PAGE = 50
 """Entries on one page of the history."""
 
 
-def is_final(job: Job) -> bool:
-    return job.state.is_final
+def to_json(view: View) -> str:
+    """A view as it travels: JSON text without ``<``, so nothing in it looks like markup.
+
+    As text, since Gradio's page wraps every list of a value in an observer of its own, which
+    takes a minute for the transcript of ten hours.
+    """
+    text = json.dumps(view, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
 
 
 def live_view(live: LiveView, have: int, locale: str) -> View:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import subprocess
 import sys
@@ -12,14 +11,11 @@ from pathlib import Path
 import gradio as gr
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from asr_core.settings import Settings
 from ui import address
 from ui.app import build_app, build_head, launch_kwargs
 from ui.middleware import EarlyScript
-from ui.tabs.parts import BrowserComponent
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -192,12 +188,3 @@ def test_early_script_goes_to_the_top_of_pages_and_nowhere_else():
     assert page["length"] == len(page["body"])
     other = asyncio.run(answer(b"text/plain", b"<html><head><title>"))
     assert (other["body"], other["parts"]) == (b"<html><head><title>", 3)
-
-
-@given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
-def test_values_travel_as_json_without_markup(view):
-    component = BrowserComponent("carrier", "some-carrier", render=False)
-    sent = component.postprocess(view)
-    assert json.loads(sent) == view
-    assert "<" not in sent
-    assert component.postprocess(None) is None

@@ -27,7 +27,7 @@ def broken(page, locale):
 
 
 def echo(page, locale, *values):
-    return locale, values
+    return " ".join(map(str, (locale, *values)))
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,16 @@ def test_unexpected_fault_is_logged_under_the_number_that_is_shown(page, caplog)
     assert "ZeroDivisionError: secret detail" in caplog.text
 
 
+def test_views_become_text_and_updates_stay(page):
+    def show(page, locale):
+        return {"state": "empty"}, gr.skip(), None
+
+    assert guarded(page, show)(Request("en")) == ('{"state":"empty"}', gr.skip(), None)
+
+
 def test_inputs_and_event_data_reach_the_handler(page):
     event = gr.EventData(None, {"id": "7"})
-    assert guarded_event(page, echo)(Request("en"), event, 1) == ("en", ({"id": "7"}, 1))
+    assert guarded_event(page, echo)(Request("en"), event, 1) == "en {'id': '7'} 1"
 
 
 def test_gradio_passes_request_and_event_to_wrapped_handlers(page):

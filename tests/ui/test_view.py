@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,3 +78,10 @@ def test_a_warning_without_a_translation_keeps_its_english_message():
 
 def test_every_format_of_the_engine_is_offered():
     assert sorted(view.FORMATS) == sorted(EXPORT_FORMATS)
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
+def test_views_travel_as_json_without_markup(shown):
+    sent = view.to_json(shown)
+    assert json.loads(sent) == shown
+    assert "<" not in sent

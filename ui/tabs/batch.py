@@ -8,7 +8,7 @@ from ui import view
 from ui.guard import Page, guarded, guarded_event
 from ui.handlers import batch as handlers
 from ui.i18n import label
-from ui.tabs.parts import POLL_S, BrowserComponent, queued, quiet
+from ui.tabs.parts import POLL_S, build_component, queued, quiet
 
 
 def build_batch_tab(page: Page, demo: gr.Blocks, batch: gr.BrowserState) -> None:
@@ -37,13 +37,13 @@ def build_batch_tab(page: Page, demo: gr.Blocks, batch: gr.BrowserState) -> None
             )
             start = gr.Button(label("start_batch"), variant="primary", elem_id="batch-start")
         with gr.Column(elem_classes=["tl-main"], min_width=280):
-            rows = BrowserComponent(
+            rows = build_component(
                 "batch",
                 "batch-rows",
                 events="'cancel_all' 'archive'",
                 formats=list(view.FORMATS),
             )
-            carrier = BrowserComponent("carrier", "batch-carrier", target="batch-rows")
+            carrier = build_component("carrier", "batch-carrier", target="batch-rows")
     known = gr.JSON([], visible=False)
     timer = gr.Timer(POLL_S, active=False)
     inputs = [files, punctuation, itn]

@@ -7,7 +7,7 @@ import gradio as gr
 from ui.guard import Page, guarded
 from ui.handlers import dictation as handlers
 from ui.i18n import label
-from ui.tabs.parts import POLL_S, BrowserComponent, queued, quiet
+from ui.tabs.parts import POLL_S, build_component, queued, quiet
 
 
 def build_dictation_tab(page: Page) -> None:
@@ -31,12 +31,12 @@ def build_dictation_tab(page: Page) -> None:
                     elem_classes=["tl-switch"],
                     elem_id="dictation-append",
                 )
-            BrowserComponent("insecure", "dictation-insecure")
+            build_component("insecure", "dictation-insecure")
         with (
             gr.Column(elem_classes=["tl-main"], min_width=280),
             gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0),
         ):
-            status = BrowserComponent("dictation", "dictation-status", value={"state": "idle"})
+            status = build_component("dictation", "dictation-status", value={"state": "idle"})
             text = gr.Textbox(
                 label=label("dictation_text"),
                 placeholder=label("dictation_placeholder"),

@@ -7,7 +7,7 @@ import gradio as gr
 from ui.guard import Page, guarded, guarded_event
 from ui.handlers import history as handlers
 from ui.i18n import label
-from ui.tabs.parts import BrowserComponent, build_transcript_panel, queued, quiet
+from ui.tabs.parts import build_component, build_transcript_panel, queued, quiet
 
 
 def build_history_tab(page: Page, tab: gr.Tab) -> None:
@@ -23,7 +23,7 @@ def build_history_tab(page: Page, tab: gr.Tab) -> None:
                 elem_id="history-query",
                 html_attributes=gr.InputHTMLAttributes(autocomplete="off", spellcheck=False),
             )
-            rows = BrowserComponent(
+            rows = build_component(
                 "history",
                 "history-rows",
                 events="'open_entry' 'delete_entry' 'turn_page'",

@@ -7,13 +7,13 @@ import gradio as gr
 from ui.guard import Page, guarded
 from ui.handlers import system as handlers
 from ui.i18n import label
-from ui.tabs.parts import BrowserComponent, quiet
+from ui.tabs.parts import build_component, quiet
 
 REFRESH_S = 3.0
 
 
 def build_header(page: Page, demo: gr.Blocks) -> None:
-    chip = BrowserComponent("header", "header")
+    chip = build_component("header", "header")
     show = guarded(page, handlers.header)
     demo.load(show, None, chip, **quiet())
     gr.Timer(REFRESH_S).tick(show, None, chip, **quiet())
@@ -21,7 +21,7 @@ def build_header(page: Page, demo: gr.Blocks) -> None:
 
 def build_system_tab(page: Page, tab: gr.Tab) -> None:
     with gr.Column(elem_classes=["tl-page"]):
-        cards = BrowserComponent("system", "system-cards")
+        cards = build_component("system", "system-cards")
         refresh = gr.Button(label("refresh"), size="sm", elem_id="system-refresh")
     show = guarded(page, handlers.overview)
     tab.select(show, None, cards, **quiet())
