@@ -36,8 +36,12 @@ class Recognizer(Protocol):
     def supports_hotwords(self) -> bool: ...
 
     @property
-    def group_samples(self) -> int:
-        """Samples of speech that one call should bring for full speed."""
+    def group_passes(self) -> int:
+        """Network passes that one call should fill for full speed."""
+        ...
+
+    def passes(self, segments: Sequence[Segment]) -> int:
+        """Network passes that these segments take; grows by at most one with each segment."""
         ...
 
     def recognize(self, segments: Sequence[Segment], options: RecognizeOptions) -> list[Utterance]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 _LONGEST_UNIT = 30  # characters; longer repeats are real speech (a slogan, a refrain)
 _LEAST_REPEATS = 4
+_LONG_UNIT = 8  # characters; nobody says a whole clause three times in a row
+_LEAST_LONG_REPEATS = 3
 _LEAST_LOOP_CHARS = 12  # 哈哈哈哈 and 对对对 are speech
 
 # Subtitle credits from the training data of Whisper, which it writes over noise and music.
@@ -43,17 +45,18 @@ def bare(text: str) -> str:
 
 
 def find_loop(items: Sequence[object]) -> Loop | None:
-    """The first stretch in which a short unit is repeated at least four times in a row.
+    """A stretch in which a short unit stands four times in a row, or a clause three times.
 
     Args:
         items: characters or token ids.
 
     Returns:
-        The longest stretch of the shortest unit at the earliest place, ``None`` without one.
+        The earliest one of the shortest unit, ``None`` without one.
     """
-    for unit in range(1, min(_LONGEST_UNIT, len(items) // _LEAST_REPEATS) + 1):
+    for unit in range(1, min(_LONGEST_UNIT, len(items) // _LEAST_LONG_REPEATS) + 1):
         run = 0
-        needed = max(unit * (_LEAST_REPEATS - 1), _LEAST_LOOP_CHARS - unit)
+        repeats = _LEAST_REPEATS if unit < _LONG_UNIT else _LEAST_LONG_REPEATS
+        needed = max(unit * (repeats - 1), _LEAST_LOOP_CHARS - unit)
         for index in range(unit, len(items) + 1):
             if index < len(items) and items[index] == items[index - unit]:
                 run += 1

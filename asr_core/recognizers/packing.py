@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asr_core.audio.segmenter import Segment
+from asr_core.audio.segmenter import FixedWindows, Segment, SegmenterOptions
 from asr_core.results import SAMPLE_RATE_HZ
 from asr_core.runtime.session import Float32
 
@@ -61,8 +61,8 @@ def pack(segments: Sequence[Segment], window_samples: int) -> list[Window]:
     """Fill windows in order; a segment is never divided.
 
     Args:
-        segments: in time order, none longer than a window.
-        window_samples: capacity of a window.
+        segments: in time order.
+        window_samples: capacity of a window; a longer segment gets a window of its own.
     """
     windows: list[Window] = []
     first = used = 0
@@ -75,6 +75,26 @@ def pack(segments: Sequence[Segment], window_samples: int) -> list[Window]:
     if first < len(segments):
         windows.append(_window(segments, first, len(segments)))
     return windows
+
+
+def divide(segment: Segment, most_samples: int) -> list[Segment]:
+    """Cut a segment at its quietest places into pieces of at most ``most_samples``."""
+    if len(segment.waveform) <= most_samples:
+        return [segment]
+    most_ms = most_samples // _MS_SAMPLES
+    cutter = FixedWindows(SegmenterOptions(max_segment_ms=most_ms, cut_zone_ms=most_ms // 2))
+    nothing = np.zeros(0, np.float32)
+    pieces = [*cutter.accept(segment.waveform, nothing), *cutter.finish()]
+    return [
+        Segment(
+            start=segment.start + piece.start,
+            end=segment.start + piece.end,
+            speech_start=max(segment.start + piece.start, segment.speech_start),
+            speech_end=min(segment.start + piece.end, segment.speech_end),
+            waveform=piece.waveform,
+        )
+        for piece in pieces
+    ]
 
 
 def _window(segments: Sequence[Segment], first: int, end: int) -> Window:

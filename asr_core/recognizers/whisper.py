@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from asr_core.audio.segmenter import Segment
 from asr_core.errors import ModelError, RecognitionError, SessionClosedError
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.hallucination import find_loop, find_prompt, is_phantom
-from asr_core.recognizers.packing import Window, pack
+from asr_core.recognizers.omission import is_doubtful, is_too_dense
+from asr_core.recognizers.packing import Window, divide, pack
 from asr_core.results import SAMPLE_RATE_HZ, ModelInfo, Token, Utterance
 from asr_core.runtime.session import Float32
 from asr_core.text.simplify import Simplifier
@@ -27,14 +30,28 @@ _FRAME_SAMPLES = 160  # of the log-mel spectrogram: 10 ms
 _WINDOW_FRAMES = WINDOW_SAMPLES // _FRAME_SAMPLES
 _SHORT_FRAMES = _WINDOW_FRAMES // 2  # the encoder takes half windows as well; below, it goes astray
 _TAIL_FRAMES = 100  # of silence after the speech in a window that is not full
+SHORT_WINDOW_SAMPLES = (_SHORT_FRAMES - _TAIL_FRAMES) * _FRAME_SAMPLES
+"""Speech that is packed into one half window: 14 s."""
+
 _TOKEN_MS = 20  # one encoder position
 _BEAM_SIZE = 5
 _MAX_LENGTH = 448  # text positions of the decoder
 _NO_SPEECH = 0.6  # with a low log-probability: the rule of OpenAI's transcribe.py
 _LOW_LOGPROB = -1.0
 _STRICT = {"repetition_penalty": 1.1, "no_repeat_ngram_size": 5}
-_RETRY_SAMPLES = SAMPLE_RATE_HZ  # shorter segments without text are breaths and clicks
 _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """One attempt at a segment."""
+
+    tokens: tuple[Token, ...] = ()
+    looped: bool = False
+
+    @property
+    def chars(self) -> int:
+        return sum(len(token.text) for token in self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +66,8 @@ class WhisperRecognizer:
     """A CTranslate2 Whisper model, int8 on the CPU.
 
     Digits are suppressed, so numbers come as they are spoken and every character has a time;
-    number normalization writes them. Segments share 30 s windows; a window that loops and a
-    segment that yields nothing are recognized once more on their own.
+    number normalization writes them. Short segments share half windows, longer ones take a whole
+    one. A segment whose text cannot be all that was said is recognized once more on its own.
 
     Args:
         folder: verified model files.
@@ -82,12 +99,14 @@ class WhisperRecognizer:
         except (ImportError, OSError, RuntimeError, ValueError) as exc:
             raise ModelError(f"{name} cannot be loaded: {exc}", name=name, reason=str(exc)) from exc
         self._suppressed = suppressed + _digit_tokens(self._tokenizer)
-        self._start = [*self._tokenizer.sot_sequence, self._tokenizer.no_timestamps]
+        # Time marks keep the decoder from ending before the window does; a segment on its own
+        # does without them, and without the prompt, so that both attempts differ.
         self._prompt = [
             self._tokenizer.sot_prev,
             *self._tokenizer.encode(" " + _PROMPT),
-            *self._start,
+            *self._tokenizer.sot_sequence,
         ]
+        self._bare_prompt = [*self._tokenizer.sot_sequence, self._tokenizer.no_timestamps]
         self._simplifier = Simplifier()
         self._batch_windows = batch_windows
         self._info = ModelInfo(name=name, backend="ctranslate2 int8", device="cpu")
@@ -106,8 +125,11 @@ class WhisperRecognizer:
         return False
 
     @property
-    def group_samples(self) -> int:
-        return self._batch_windows * WINDOW_SAMPLES
+    def group_passes(self) -> int:
+        return self._batch_windows
+
+    def passes(self, segments: Sequence[Segment]) -> int:
+        return len(pack(segments, SHORT_WINDOW_SAMPLES))
 
     def recognize(
         self,
@@ -117,19 +139,18 @@ class WhisperRecognizer:
         """See :class:`asr_core.recognizers.base.Recognizer`."""
         if self._closed:
             raise SessionClosedError("The Whisper model is closed")
-        tokens: list[tuple[Token, ...]] = [()] * len(segments)
-        looped = self._fill(tokens, pack(segments, WINDOW_SAMPLES), {})
+        takes = self._take(pack(segments, SHORT_WINDOW_SAMPLES), self._prompt, {})
         doubtful = [
             index
             for index, segment in enumerate(segments)
-            if index in looped
-            or (not tokens[index] and segment.speech_end - segment.speech_start >= _RETRY_SAMPLES)
+            if takes[index].looped or is_doubtful(segment, takes[index].tokens)
         ]
-        alone = [Window((segments[index],), (index,)) for index in doubtful]
-        self._fill(tokens, alone, _STRICT)
+        again = self._take_again([segments[index] for index in doubtful])
+        for index, second in zip(doubtful, again, strict=True):
+            takes[index] = _better(segments[index], takes[index], second)
         return [
-            Utterance(segment.start // _MS_SAMPLES, segment.end // _MS_SAMPLES, tokens[index])
-            for index, segment in enumerate(segments)
+            Utterance(segment.start // _MS_SAMPLES, segment.end // _MS_SAMPLES, take.tokens)
+            for segment, take in zip(segments, takes, strict=True)
         ]
 
     def close(self) -> None:
@@ -137,28 +158,51 @@ class WhisperRecognizer:
             self._closed = True
             self._model.model.unload_model()
 
-    def _fill(
-        self, tokens: list[tuple[Token, ...]], windows: Sequence[Window], limits: dict[str, Any]
-    ) -> set[int]:
-        """Recognize windows and write their tokens; returns the segments in looped windows."""
-        looped: set[int] = set()
-        for first in range(0, len(windows), self._batch_windows):
-            batch = windows[first : first + self._batch_windows]
-            for window, decoded in zip(batch, self._decode(batch, limits), strict=True):
-                placed = _by_segment(window, decoded.pieces)
-                for index, pieces in zip(window.indices, placed, strict=True):
-                    tokens[index] = tokens_from_pieces(pieces)
-                if decoded.looped:
-                    looped.update(window.indices)
-        return looped
+    def _take_again(self, segments: Sequence[Segment]) -> list[_Take]:
+        """Each segment on its own, in short pieces, without the prompt and without repeats."""
+        pieces = [divide(segment, SHORT_WINDOW_SAMPLES) for segment in segments]
+        windows = [Window((piece,), (0,)) for parts in pieces for piece in parts]
+        takes = iter(self._take(windows, self._bare_prompt, _STRICT))
+        joined = []
+        for parts in pieces:
+            own = list(itertools.islice(takes, len(parts)))
+            tokens = tuple(itertools.chain.from_iterable(take.tokens for take in own))
+            joined.append(_Take(tokens, any(take.looped for take in own)))
+        return joined
 
-    def _decode(self, windows: Sequence[Window], limits: dict[str, Any]) -> list[_Decoded]:
+    def _take(
+        self, windows: Sequence[Window], prompt: Sequence[int], limits: dict[str, Any]
+    ) -> list[_Take]:
+        """Recognize windows; one take per segment in the order of the windows."""
+        decoded: dict[int, _Decoded] = {}
+        for batch in self._batches(windows):
+            results = self._decode(batch, prompt, limits)
+            decoded.update(zip(map(id, batch), results, strict=True))
+        takes: list[_Take] = []
+        for window in windows:
+            result = decoded[id(window)]
+            takes.extend(
+                _Take(tokens_from_pieces(pieces), result.looped)
+                for pieces in _by_segment(window, result.pieces)
+            )
+        return takes
+
+    def _batches(self, windows: Sequence[Window]) -> Iterator[Sequence[Window]]:
+        """Windows that are recognized together: short ones apart, they take half the time."""
+        for short in (False, True):
+            alike = [window for window in windows if _is_short(window) is short]
+            for first in range(0, len(alike), self._batch_windows):
+                yield alike[first : first + self._batch_windows]
+
+    def _decode(
+        self, windows: Sequence[Window], prompt: Sequence[int], limits: dict[str, Any]
+    ) -> list[_Decoded]:
         try:
             features, frames = self._features(windows)
             encoded = self._model.encode(features)
             results = self._model.model.generate(
                 encoded,
-                [self._prompt] * len(windows),
+                [list(prompt)] * len(windows),
                 beam_size=_BEAM_SIZE,
                 max_length=_MAX_LENGTH,
                 suppress_tokens=self._suppressed,
@@ -186,8 +230,7 @@ class WhisperRecognizer:
         """Log-mel features, float32 (windows, 80, frames), and the frames that hold speech."""
         mels = [self._model.feature_extractor(window.waveform)[:, :-1] for window in windows]
         used = [min(mel.shape[1], _WINDOW_FRAMES) for mel in mels]
-        short = max(used) + _TAIL_FRAMES <= _SHORT_FRAMES
-        width = _SHORT_FRAMES if short else _WINDOW_FRAMES
+        width = _SHORT_FRAMES if all(map(_is_short, windows)) else _WINDOW_FRAMES
         features = np.zeros((len(mels), mels[0].shape[0], width), np.float32)
         for row, mel in enumerate(mels):
             features[row, :, : used[row]] = mel[:, : used[row]]
@@ -219,14 +262,35 @@ class WhisperRecognizer:
         return _without_loop(_without_prompt(pieces))
 
 
+def _better(segment: Segment, first: _Take, second: _Take) -> _Take:
+    """The attempt without a loop, of a speakable rate, with more text; the first among equals."""
+
+    def rank(take: _Take) -> tuple[bool, bool, bool, int]:
+        dense = is_too_dense(segment, take.tokens)
+        return bool(take.tokens), not take.looped, not dense, take.chars
+
+    return second if rank(second) > rank(first) else first
+
+
+def _is_short(window: Window) -> bool:
+    return window.samples <= SHORT_WINDOW_SAMPLES
+
+
 def _digit_tokens(tokenizer: Any) -> list[int]:
-    """Vocabulary entries that write a number in digits."""
-    vocabulary = tokenizer.tokenizer.get_vocab()
-    return sorted(
+    """Vocabulary entries that write a number in digits, full-width ones included.
+
+    The lone first byte of the full-width forms is among them; Chinese punctuation has entries of
+    its own.
+    """
+    count = tokenizer.eot
+    texts = tokenizer.tokenizer.decode_batch([[index] for index in range(count)])
+    first_byte = tokenizer.tokenizer.token_to_id("ï")
+    return [
         index
-        for text, index in vocabulary.items()
-        if index < tokenizer.eot and any(char in "0123456789%" for char in text)
-    )
+        for index, text in enumerate(texts)
+        if index == first_byte
+        or any(char == "%" or unicodedata.digit(char, None) is not None for char in text)
+    ]
 
 
 def _spoken_ids(result: Any, end_of_text: int) -> list[int]:

@@ -38,7 +38,7 @@ from asr_core.transcription.scheduler import RecognizerWorker
 logger = logging.getLogger(__name__)
 
 _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
-_FIRST_GROUP_SAMPLES = 30 * SAMPLE_RATE_HZ  # small, so that the first words appear soon
+_FIRST_GROUP_PASSES = 1  # small, so that the first words appear soon; doubled from group to group
 _SILENT_PROGRESS_SAMPLES = 60 * SAMPLE_RATE_HZ  # progress is told at least this often
 _TOLERATED_GAP_MS = 1000  # breaths and clicks that the detector took for speech
 _SENTENCE_ENDS = "。！？；….!?;"
@@ -115,7 +115,7 @@ class _Run:
     sentences: list[Sentence] = field(default_factory=list)
     _pending: list[Token] = field(default_factory=list)  # of a sentence that may go on
     _group: list[Segment] = field(default_factory=list)
-    _group_limit: int = _FIRST_GROUP_SAMPLES
+    _group_passes: int = _FIRST_GROUP_PASSES
     _segments: int = 0
     _told: int = 0  # position of the last progress report, samples
     _speech_ms: int = 0
@@ -156,10 +156,9 @@ class _Run:
                 vad.close()
 
     def _add(self, segment: Segment) -> None:
-        used = sum(len(one.waveform) for one in self._group)
-        if self._group and used + len(segment.waveform) > self._group_limit:
+        if self.recognizer.passes([*self._group, segment]) > self._group_passes:
             self._recognize_group()
-            self._group_limit = min(2 * self._group_limit, self.recognizer.group_samples)
+            self._group_passes = min(2 * self._group_passes, self.recognizer.group_passes)
         self._group.append(segment)
 
     def _recognize_group(self) -> None:
