@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ SHORT_WINDOW_SAMPLES = (_SHORT_FRAMES - _TAIL_FRAMES) * _FRAME_SAMPLES
 
 _TOKEN_MS = 20  # one encoder position
 _BEAM_SIZE = 5
+_MOST_WORKERS = 2  # batches side by side use two cores better than one batch on two threads
 _MAX_LENGTH = 448  # text positions of the decoder
 _NO_SPEECH = 0.6  # with a low log-probability: the rule of OpenAI's transcribe.py
 _LOW_LOGPROB = -1.0
@@ -72,14 +74,15 @@ class WhisperRecognizer:
     Args:
         folder: verified model files.
         name: catalogue name.
-        threads: CPU threads.
-        batch_windows: windows recognized in one pass.
+        threads: CPU threads, shared by up to two batches side by side.
+        batch_windows: windows in one batch.
 
     Raises:
         ModelError: the files cannot be loaded.
     """
 
     def __init__(self, folder: Path, *, name: str, threads: int, batch_windows: int) -> None:
+        workers = min(threads, _MOST_WORKERS)
         try:
             from faster_whisper import WhisperModel
             from faster_whisper.tokenizer import Tokenizer
@@ -89,7 +92,8 @@ class WhisperRecognizer:
                 str(folder),
                 device="cpu",
                 compute_type="int8",
-                cpu_threads=threads,
+                cpu_threads=max(threads // workers, 1),
+                num_workers=workers,
                 local_files_only=True,
             )
             self._tokenizer = Tokenizer(
@@ -109,6 +113,8 @@ class WhisperRecognizer:
         self._bare_prompt = [*self._tokenizer.sot_sequence, self._tokenizer.no_timestamps]
         self._simplifier = Simplifier()
         self._batch_windows = batch_windows
+        self._workers = workers
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="whisper")
         self._info = ModelInfo(name=name, backend="ctranslate2 int8", device="cpu")
         self._closed = False
 
@@ -126,7 +132,7 @@ class WhisperRecognizer:
 
     @property
     def group_passes(self) -> int:
-        return self._batch_windows
+        return self._batch_windows * self._workers
 
     def passes(self, segments: Sequence[Segment]) -> int:
         return len(pack(segments, SHORT_WINDOW_SAMPLES))
@@ -156,6 +162,7 @@ class WhisperRecognizer:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
+            self._pool.shutdown()
             self._model.model.unload_model()
 
     def _take_again(self, segments: Sequence[Segment]) -> list[_Take]:
@@ -175,9 +182,10 @@ class WhisperRecognizer:
     ) -> list[_Take]:
         """Recognize windows; one take per segment in the order of the windows."""
         decoded: dict[int, _Decoded] = {}
-        for batch in self._batches(windows):
-            results = self._decode(batch, prompt, limits)
-            decoded.update(zip(map(id, batch), results, strict=True))
+        batches = list(self._batches(windows))
+        results = self._pool.map(lambda batch: self._decode(batch, prompt, limits), batches)
+        for batch, texts in zip(batches, results, strict=True):
+            decoded.update(zip(map(id, batch), texts, strict=True))
         takes: list[_Take] = []
         for window in windows:
             result = decoded[id(window)]
@@ -188,11 +196,15 @@ class WhisperRecognizer:
         return takes
 
     def _batches(self, windows: Sequence[Window]) -> Iterator[Sequence[Window]]:
-        """Windows that are recognized together: short ones apart, they take half the time."""
+        """Windows that are recognized together: an even share for each worker, long ones first.
+
+        Short windows stay apart, they take half the time.
+        """
         for short in (False, True):
             alike = [window for window in windows if _is_short(window) is short]
-            for first in range(0, len(alike), self._batch_windows):
-                yield alike[first : first + self._batch_windows]
+            share = min(-(-len(alike) // self._workers), self._batch_windows)
+            for first in range(0, len(alike), max(share, 1)):
+                yield alike[first : first + share]
 
     def _decode(
         self, windows: Sequence[Window], prompt: Sequence[int], limits: dict[str, Any]
