@@ -136,7 +136,8 @@ class Engine:
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
         self._worker = RecognizerWorker(self._load_recognizer)
-        self._runner = JobRunner(self._history, self._run_job)
+        self._runner = JobRunner(self._history, self._run_job, dictation=False)
+        self._dictations = JobRunner(self._history, self._run_job, dictation=True)
         self._lock = threading.Lock()  # guards _stages
         self._stages: Stages | None = None
         self._playback_lock = threading.Lock()  # one conversion at a time
@@ -160,12 +161,14 @@ class Engine:
             logger.info("job queued again id=%s", job.id)
         self._worker.preload()
         self._runner.start()
+        self._dictations.start()
         self._keeper.start()
 
     def close(self) -> None:
         """Stop after the running group of segments; queued jobs stay queued."""
         self._stopping.set()
         self._runner.stop()
+        self._dictations.stop()
         self._worker.close()
         if self._keeper.is_alive():
             self._keeper.join()
@@ -190,7 +193,7 @@ class Engine:
             path, name=name or path.name, origin=origin, keep_copy=True
         )
         job = self._history.add_job(recording_id, options, batch_id=batch_id)
-        self._runner.submit(job)
+        self._runner_of(job).submit(job)
         return job
 
     def live(self, job_id: str) -> LiveView:
@@ -199,13 +202,14 @@ class Engine:
         Raises:
             JobNotFoundError: no job has that id.
         """
-        # The running state is read first: a job that ends in between is then seen as ended.
-        progress, sentences = self._runner.live(job_id)
+        runner = self._runner_of(self._history.job(job_id))
+        # The running state is read before the row: a job that ends in between is seen as ended.
+        progress, sentences = runner.live(job_id)
         job = self._history.job(job_id)
         if job.state.is_final:
             transcript = self._history.record(job.recording_id).transcript
             return LiveView(job, None, transcript.sentences if transcript else (), 0)
-        return LiveView(job, progress, sentences, self._runner.position(job_id))
+        return LiveView(job, progress, sentences, runner.position(job_id))
 
     def jobs(self, batch_id: str) -> list[Job]:
         """Jobs submitted together, oldest first."""
@@ -222,7 +226,7 @@ class Engine:
             JobNotFoundError: no job has that id.
             JobStateError: the job has ended.
         """
-        return self._runner.cancel(job_id)
+        return self._runner_of(self._history.job(job_id)).cancel(job_id)
 
     def transcribe(
         self,
@@ -351,6 +355,9 @@ class Engine:
     def system(self) -> SystemInfo:
         """Versions, memory, disk and where data lies."""
         return read_system(self._settings)
+
+    def _runner_of(self, job: Job) -> JobRunner:
+        return self._dictations if job.origin == "dictation" else self._runner
 
     def _run_job(
         self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken

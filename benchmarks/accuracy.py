@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import tempfile
 from pathlib import Path
 
@@ -33,7 +34,10 @@ def main() -> None:
     if arguments.joined:
         references = [(arguments.joined, "".join(text for _, text in references))]
     print(describe_machine())
-    with tempfile.TemporaryDirectory() as folder, Engine(Settings(home=Path(folder))) as engine:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Engine(Settings.from_env(os.environ | {"ASR_HOME": folder})) as engine,
+    ):
         written, spoken, audio_ms, processing_ms = [], [], 0, 0
         for path, reference in references:
             transcript = engine.transcribe(path, TranscribeOptions())

@@ -8,6 +8,7 @@ The recording is repeated until it is long enough.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import threading
 from pathlib import Path
@@ -63,7 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         long = Path(folder) / "long.wav"
         repeat(arguments.recording, arguments.minutes, long)
-        with Engine(Settings(home=Path(folder) / "home")) as engine:
+        with Engine(Settings.from_env(os.environ | {"ASR_HOME": f"{folder}/home"})) as engine:
             engine.transcribe(arguments.recording, TranscribeOptions())
             loaded = psutil.Process().memory_info().rss
             with PeakMemory() as memory:

@@ -10,6 +10,7 @@ with its defaults (language given), once without and once with word times.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
@@ -28,7 +29,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(home=Path(folder), threads=arguments.threads)
+        settings = Settings.from_env(os.environ | {"ASR_HOME": folder}, threads=arguments.threads)
         models = ModelStore(settings.models, model_dir=settings.model_dir)
         peer = load_peer(models.ensure(settings.model), arguments.threads)
         with Engine(settings) as engine:
@@ -40,7 +41,7 @@ def main() -> None:
                 ),
             }
             times = {name: [] for name in contestants}
-            for name, run in contestants.items():
+            for run in contestants.values():
                 run()  # the first run loads and warms up
             for _ in range(arguments.rounds):
                 for name, run in contestants.items():

@@ -59,10 +59,15 @@ class JobRunner:
     Args:
         history: where jobs wait and transcripts go.
         transcribe: called on the runner's thread.
+        dictation: whether this runner takes dictations or everything else; ``None`` takes all.
+            A dictation has a runner of its own, so that it never waits for a long file.
     """
 
-    def __init__(self, history: History, transcribe: TranscribeJob) -> None:
+    def __init__(
+        self, history: History, transcribe: TranscribeJob, *, dictation: bool | None = None
+    ) -> None:
         self._history = history
+        self._dictation = dictation
         self._transcribe = transcribe
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -77,7 +82,7 @@ class JobRunner:
                 raise UsageError("the job runner is already started")
             self._stopping = False
             self._woken = True
-            self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=self._name(), daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -141,6 +146,9 @@ class JobRunner:
         """1 for the job that runs next; 0 when it does not wait."""
         return self._history.queue_position(job_id)
 
+    def _name(self) -> str:
+        return "dictations" if self._dictation else "jobs"
+
     def _run(self) -> None:
         pause_s = None
         while self._wait(pause_s):
@@ -164,7 +172,7 @@ class JobRunner:
         """Run the oldest waiting job to its end; false when none waits."""
         with self._lock:
             # Claimed under the lock: a cancel finds the job either queued or running here.
-            job = None if self._stopping else self._history.claim_next()
+            job = None if self._stopping else self._history.claim_next(dictation=self._dictation)
             if job is None:
                 return False
             running = self._running = _Running(job)

@@ -74,7 +74,9 @@ class OnnxSession:
         try:
             outputs = self._session.run(names, dict(inputs))
         except self._errors as exc:
-            raise DeviceError(f"ONNX Runtime failed in {self._name}: {exc}") from exc
+            raise DeviceError(
+                f"ONNX Runtime failed in {self._name}: {exc}", reason=str(exc)
+            ) from exc
         return dict(zip(names, outputs, strict=True))
 
     def close(self) -> None:
@@ -96,7 +98,9 @@ class OnnxSession:
                 str(path), sess_options=options, providers=["CPUExecutionProvider"]
             )
         except self._errors as exc:
-            raise DeviceError(f"ONNX Runtime cannot load {path.name}: {exc}") from exc
+            raise DeviceError(
+                f"ONNX Runtime cannot load {path.name}: {exc}", reason=str(exc)
+            ) from exc
 
 
 def _runtime_errors() -> tuple[type[Exception], ...]:

@@ -187,20 +187,33 @@ class History:
         return self._database.read(lambda db: job_rows.find_jobs(db, where, values))
 
     def queue_position(self, job_id: str) -> int:
-        """1 for the job that runs next; 0 when it does not wait or is unknown."""
+        """1 for the job that runs next in its lane; 0 when it does not wait or is unknown."""
         sql = """
-            SELECT count(*) FROM jobs before JOIN jobs j ON before.number <= j.number
+            SELECT count(*) FROM jobs j
+            JOIN recordings r ON r.id = j.recording_id
+            JOIN jobs before ON before.number <= j.number
+            JOIN recordings s ON s.id = before.recording_id
             WHERE j.id = ? AND j.state = 'queued' AND before.state = 'queued'
+              AND (r.origin = 'dictation') = (s.origin = 'dictation')
         """
         position: int = self._database.read(lambda db: db.execute(sql, [job_id]).fetchone()[0])
         return position
 
-    def claim_next(self) -> Job | None:
-        """Set the oldest queued job running and return it; ``None`` when none waits."""
+    def claim_next(self, *, dictation: bool | None = None) -> Job | None:
+        """Set the oldest queued job running and return it; ``None`` when none waits.
+
+        Args:
+            dictation: only dictations, or only everything else; ``None`` takes any job.
+        """
+        sql = """
+            SELECT j.id FROM jobs j JOIN recordings r ON r.id = j.recording_id
+            WHERE j.state = 'queued'
+              AND (:dictation IS NULL OR (r.origin = 'dictation') = :dictation)
+            ORDER BY j.number LIMIT 1
+        """
 
         def claim(db: sqlite_utils.Database) -> Job | None:
-            sql = "SELECT id FROM jobs WHERE state = 'queued' ORDER BY number LIMIT 1"
-            row = db.execute(sql).fetchone()
+            row = db.execute(sql, {"dictation": dictation}).fetchone()
             return None if row is None else job_rows.advance(db, row[0], JobState.RUNNING)
 
         return self._database.write(claim)

@@ -14,7 +14,6 @@ import soundfile
 
 from asr_core.engine import EXPORT_FORMATS, Engine, JobState, TranscribeOptions
 from asr_core.errors import ExportError, JobStateError, RecordNotFoundError
-from asr_core.events import Progress
 from asr_core.settings import Settings
 from asr_core.store.tmp_files import prune
 
@@ -183,17 +182,20 @@ def test_an_npu_is_never_replaced_by_the_cpu(settings: Settings, sample: Path) -
         assert status.error_details["device"] == "npu:0"
 
 
-def test_a_dictation_is_heard_between_the_groups_of_a_long_recording(
+def test_a_dictation_does_not_wait_for_a_long_recording(
     engine: Engine, long_recording: Path, sample: Path
 ) -> None:
-    """Direct use on another thread does not wait for the end of the running job."""
-    job = engine.submit(long_recording, OPTIONS)
-    wait_until(lambda: bool(engine.live(job.id).sentences))
-    events: list[Progress] = []
-    transcript = engine.transcribe(sample, OPTIONS, on_event=events.append)
-    assert transcript.text.startswith("各位同事下午好")
-    assert engine.live(job.id).job.state is JobState.RUNNING
-    engine.cancel(job.id)
+    running = engine.submit(long_recording, OPTIONS)
+    waiting = engine.submit(long_recording, OPTIONS)
+    wait_until(lambda: bool(engine.live(running.id).sentences))
+    dictation = engine.submit(sample, OPTIONS, origin="dictation")
+    assert engine.live(dictation.id).queue_position <= 1
+    wait_until(lambda: ended(engine, dictation.id))
+    assert engine.live(dictation.id).sentences[0].text.startswith("各位同事下午好")
+    assert engine.live(running.id).job.state is JobState.RUNNING
+    assert engine.live(waiting.id).job.state is JobState.QUEUED
+    engine.cancel(waiting.id)
+    engine.cancel(running.id)
 
 
 def test_temporary_files_stay_inside_their_limits(tmp_path: Path) -> None:

@@ -28,11 +28,19 @@ def test_a_phrase_without_end_is_a_loop() -> None:
     assert find_loop("会议开始" + "谢谢大家" * 20 + "再见") == Loop(4, 84, 4)
 
 
+def test_a_clause_three_times_is_a_loop_and_twice_is_not() -> None:
+    clause = "我认为跑步最重要的就是给我带来了身体健康"
+    assert find_loop(clause * 3 + "律师") == Loop(0, 3 * len(clause), len(clause))
+    assert find_loop(clause * 2 + "律师") is None
+
+
 def test_one_character_without_end_is_a_loop() -> None:
     assert find_loop("我" + "啊" * 40) == Loop(1, 41, 1)
 
 
-@given(st.text("会议记录语音识别", max_size=12), st.integers(4, 12), st.text("甲乙丙丁", max_size=8))
+@given(
+    st.text("会议记录语音识别", max_size=12), st.integers(4, 12), st.text("甲乙丙丁", max_size=8)
+)
 def test_a_loop_is_found_whatever_surrounds_it(before: str, turns: int, after: str) -> None:
     unit = "谢谢你们"
     loop = find_loop(before + unit * turns + after)
@@ -60,7 +68,11 @@ def test_subtitle_credits_are_phantoms(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["今天的会议就到这里，谢谢大家！", "谢谢观看我们上个季度的产品演示，下面进入提问环节，请大家踊跃发言", ""],
+    [
+        "今天的会议就到这里，谢谢大家！",
+        "谢谢观看我们上个季度的产品演示，下面进入提问环节，请大家踊跃发言",
+        "",
+    ],
 )
 def test_speech_is_no_phantom(text: str) -> None:
     assert not is_phantom(text)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asr_core.audio.segmenter import Segment
-from asr_core.recognizers.packing import Window, pack
+from asr_core.recognizers.packing import Window, divide, pack
 
 LIMIT = 30 * 16_000
 lengths = st.lists(
@@ -38,9 +40,22 @@ def test_a_window_ends_only_where_the_next_segment_does_not_fit(
     parts: list[tuple[int, int]],
 ) -> None:
     windows = pack(segments_of(parts), LIMIT)
-    for window, following in zip(windows, windows[1:]):
+    for window, following in itertools.pairwise(windows):
         first = following.segments[0]
         assert window.samples + first.end - first.start > LIMIT
+
+
+@given(st.integers(1, 4 * LIMIT), st.integers(0, 10_000), st.integers(4_800, LIMIT))
+def test_a_divided_segment_is_the_same_segment(length: int, start: int, most: int) -> None:
+    waveform = np.random.default_rng(length).standard_normal(length).astype(np.float32)
+    speech_start, speech_end = start + length // 10, start + length - length // 10
+    segment = Segment(start, start + length, speech_start, speech_end, waveform)
+    pieces = divide(segment, most)
+    assert (pieces[0].start, pieces[-1].end) == (segment.start, segment.end)
+    assert all(one.end == two.start for one, two in itertools.pairwise(pieces))
+    assert all(len(piece.waveform) == piece.end - piece.start <= most for piece in pieces)
+    assert np.array_equal(np.concatenate([piece.waveform for piece in pieces]), waveform)
+    assert (pieces[0].speech_start, pieces[-1].speech_end) == (speech_start, speech_end)
 
 
 @given(lengths.filter(bool), st.data())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from asr_core.audio.resample import Resampler
 from asr_core.audio.segmenter import Segment
 from asr_core.errors import ModelError, SessionClosedError
 from asr_core.recognizers.base import RecognizeOptions
@@ -100,6 +103,33 @@ def test_noise_gives_neither_prompt_nor_loop(
     spoken = bare(text_of(utterance))
     assert "以下是普通话的句子" not in spoken
     assert len(spoken) <= 12 + 6 * seconds
+
+
+def test_speakers_that_share_a_window_are_all_heard(
+    recognizer: WhisperRecognizer, speech_folder: Path
+) -> None:
+    """Packed together, the model alone passes whole sentences over."""
+    with (speech_folder / "clips.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))[:18]
+    segments, start = [], 0
+    for row in rows:
+        waveform, rate_hz = soundfile.read(speech_folder / row["file"], dtype="float32")
+        resampler = Resampler(rate_hz)
+        waveform = np.concatenate([resampler.push(waveform), resampler.flush()])
+        segments.append(segment(waveform, start))
+        start = segments[-1].end + 8_000
+    utterances = recognize(recognizer, *segments)
+    heard = "".join(map(text_of, utterances))
+    assert cer("".join(row["transcript"] for row in rows), heard).rate <= 0.3
+    assert all(utterance.tokens for utterance in utterances)
+
+
+def test_numbers_are_never_written_in_full_width_digits(
+    recognizer: WhisperRecognizer, speech: Float32
+) -> None:
+    utterances = recognize(recognizer, *(segment(speech[at : at + 160_000]) for at in (0, 320_000)))
+    for utterance in utterances:
+        assert not any(unicodedata.digit(char, -1) >= 0 for char in text_of(utterance))
 
 
 def test_many_windows_in_one_call_give_one_utterance_each_in_order(

@@ -322,3 +322,19 @@ def test_a_lost_table_is_a_fault_of_the_store(history: History, database: Databa
     with pytest.raises(StoreError, match="no such table") as caught:
         history.list()
     assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
+
+
+def test_dictations_have_a_queue_of_their_own(history: History, tmp_path: Path) -> None:
+    jobs = []
+    for number, origin in enumerate(["file", "dictation", "batch", "dictation"]):
+        source = tmp_path / f"{number}.wav"
+        source.write_bytes(b"x")
+        recording_id = history.add_recording(
+            source, name=source.name, origin=origin, keep_copy=True
+        )
+        jobs.append(history.add_job(recording_id, TranscribeOptions()))
+    assert [history.queue_position(job.id) for job in jobs] == [1, 1, 2, 2]
+    claimed = [history.claim_next(dictation=True) for _ in range(3)]
+    assert [job.id if job else None for job in claimed] == [jobs[1].id, jobs[3].id, None]
+    claimed = [history.claim_next(dictation=False) for _ in range(3)]
+    assert [job.id if job else None for job in claimed] == [jobs[0].id, jobs[2].id, None]

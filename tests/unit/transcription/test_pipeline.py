@@ -103,7 +103,7 @@ def test_times_are_ordered_and_inside_the_recording(
     tokens = [token for sentence in transcript.sentences for token in sentence.tokens]
     assert all(token.start_ms <= token.end_ms for token in tokens)
     assert all(one.end_ms <= two.start_ms for one, two in itertools.pairwise(tokens))
-    assert 0 <= tokens[0].start_ms
+    assert tokens[0].start_ms >= 0
     assert tokens[-1].end_ms <= transcript.duration_ms
 
 
