@@ -41,8 +41,8 @@ class Settings:
     model: str = "whisper-base"  # recognizer
     model_dir: Path | None = None  # folder that already holds the embedded model's files
     device: str = "auto"  # auto, cpu, npu or npu:N
-    threads: int = 0  # CPU threads of the recognizer; 0 takes the cores this process may use
-    batch_windows: int = 4  # windows of 30 s recognized in one pass
+    threads: int = 0  # CPU threads of the recognizer; 0 takes the usable cores, 8 at most
+    batch_windows: int = 4  # windows of speech (14 s) in one batch
     vad: str = "silero"  # silero, or off for noisy recordings
     locale: str = "zh-CN"  # language of the page and of messages when the browser states none
     max_upload_mb: int = 4096  # largest file accepted by the page
