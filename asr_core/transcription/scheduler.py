@@ -129,15 +129,19 @@ class RecognizerWorker:
                 self._state = WorkerState.BUSY
                 result = task.call(recognizer)
             except BaseException as exc:  # noqa: BLE001 - handed to the waiting caller
+                self._settle()
                 task.result.set_exception(exc)
             else:
+                self._settle()
                 task.result.set_result(result)
-            finally:
-                if self._recognizer is not None:
-                    self._state = WorkerState.READY
         if self._recognizer is not None:
             self._recognizer.close()
             self._recognizer = None
+
+    def _settle(self) -> None:
+        """The state between tasks; set before the caller wakes and may ask for it."""
+        loaded = self._recognizer is not None
+        self._state = WorkerState.READY if loaded else WorkerState.UNAVAILABLE
 
     def _open(self) -> Recognizer:
         self._state = WorkerState.LOADING
@@ -145,7 +149,6 @@ class RecognizerWorker:
             self._recognizer = self._load()
         except AsrError as exc:
             self._error = exc
-            self._state = WorkerState.UNAVAILABLE
             raise
         self._error = None
         info = self._recognizer.info
