@@ -225,7 +225,8 @@ class Segmenter:
         needed -= self._padding
         if self._pending:
             needed = min(needed, self._pending.start)
-        needed = max(needed, 0)
+        # Speech that begins right after a call reaches back behind what that call has dropped.
+        needed = max(needed, self._first_window * WINDOW_SAMPLES)
         self._history.drop_before(needed)
         windows = needed // WINDOW_SAMPLES - self._first_window
         del self._probabilities[:windows]

@@ -287,3 +287,21 @@ def test_nothing_can_be_fed_after_the_end(build):
 def test_options_that_contradict_each_other_are_refused(changes):
     with pytest.raises(UsageError):
         SegmenterOptions(**changes)
+
+
+@pytest.mark.parametrize("step", [511, 4_000, 16_000, 50_001])
+def test_a_long_recording_in_equal_blocks_keeps_every_probability_in_its_place(step):
+    """Speech that begins right after a block must not shift what the detector said later."""
+    rng = np.random.default_rng(11)
+    runs = [
+        (probability, int(rng.integers(64, 4000))) for _ in range(60) for probability in (1.0, 0.0)
+    ]
+    probabilities = windows_of(*runs)
+    total = len(probabilities) * WINDOW_SAMPLES
+    waveform = make_waveform(total)
+
+    in_blocks = segment_all(waveform, probabilities, cuts=range(step, total, step))
+
+    assert joined_speech(in_blocks) == reference_speech(probabilities, total, SHORT)
+    for segment in in_blocks:
+        np.testing.assert_array_equal(segment.waveform, waveform[segment.start : segment.end])
