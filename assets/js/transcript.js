@@ -87,6 +87,7 @@
       this.current = -1;
       this.focused = 0;
       this.view = { state: "empty" };
+      this.emptyKey = props.empty;
       this.parts = build(props.formats, this.listeners());
       const p = this.parts;
       root.className = "tl-root tl-card tl-panel";
@@ -365,7 +366,7 @@
       p.notes.replaceChildren();
       if (empty) {
         p.key.replaceChildren();
-        p.empty.replaceChildren(el("strong", { text: t("empty.title") }), el("span", { text: t("empty.hint") }));
+        p.empty.replaceChildren(el("strong", { text: t("empty.title") }), el("span", { text: t(this.emptyKey) }));
         return;
       }
       p.name.textContent = view.name;

@@ -31,7 +31,7 @@ def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> None:
         with gr.Column(elem_classes=["tl-side"], min_width=280):
             form = _build_form()
         with gr.Column(elem_classes=["tl-main"], min_width=280):
-            panel = build_transcript_panel(page, "file")
+            panel = build_transcript_panel(page, "file", empty="empty.hint")
     have = gr.Number(0, visible=False)
     timer = gr.Timer(POLL_S, active=False)
     _wire_form(page, form, [job, panel.transcript, timer])

@@ -30,7 +30,7 @@ def build_history_tab(page: Page, tab: gr.Tab) -> None:
                 target="history-transcript",
             )
         with gr.Column(elem_classes=["tl-main"], min_width=280):
-            panel = build_transcript_panel(page, "history")
+            panel = build_transcript_panel(page, "history", empty="history.choose")
     search = guarded(page, handlers.search)
     query.change(search, query, rows, trigger_mode="always_last", **quiet())
     tab.select(search, query, rows, **quiet())

@@ -64,13 +64,20 @@ class TranscriptPanel:
         self.transcript.cancel_job(handler, **wiring)
 
 
-def build_transcript_panel(page: Page, name: str) -> TranscriptPanel:
-    """Transcript with player and export; its ids begin with ``name``."""
+def build_transcript_panel(page: Page, name: str, *, empty: str) -> TranscriptPanel:
+    """Transcript with player and export.
+
+    Args:
+        page: the page it belongs to.
+        name: its ids begin with it.
+        empty: key of what it says while it shows nothing, without ``js.``.
+    """
     transcript = build_component(
         "transcript",
         f"{name}-transcript",
         events="'cancel_job' 'export_as' 'playback'",
         formats=list(view.FORMATS),
+        empty=empty,
     )
     carrier = build_component("carrier", f"{name}-carrier", target=f"{name}-transcript")
     transcript.export_as(guarded_event(page, common.export_as), None, carrier, **queued())
