@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from asr_core.errors import ModelFileMissingError
 from asr_core.models.store import ModelStore
@@ -37,3 +39,16 @@ def speech_folder() -> Path:
 def sample() -> Path:
     """The recording that the application ships."""
     return next((ROOT / "assets" / "sample").glob("*.flac"))
+
+
+@pytest.fixture(scope="session")
+def long_recording(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten minutes of speech: long enough to be seen running, and to be cancelled."""
+    return repeat(sample, tmp_path_factory.mktemp("speech") / "长会议.flac", 20)
+
+
+def repeat(recording: Path, target: Path, times: int) -> Path:
+    """Write a recording several times over, without a pause."""
+    waveform, rate_hz = soundfile.read(recording, dtype="int16")
+    soundfile.write(target, np.tile(waveform, times), rate_hz)
+    return target

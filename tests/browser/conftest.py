@@ -1,8 +1,8 @@
-"""A real Chromium for the page's tests. Without one they are skipped with the way to get it."""
+"""A real Chromium, and the application with its real engine, for the page's tests."""
 
 from __future__ import annotations
 
-import shutil
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.scripted_engine import write_tone
+from asr_core.settings import Settings
+from tests.application import Application, unused_port
+from tests.browser import seeded
+from tests.browser.chromium import chromium_path, playwright_api
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 HARMLESS = ("Method not implemented.",)
 """What Gradio's own scripts say in the console whenever an answer stream ends."""
+
+START_MS = 240_000
 
 
 @dataclass
@@ -40,18 +44,10 @@ class Watched:
             self.foreign.append(request.url)
 
 
-def chromium_path() -> str:
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium here; apt-get install -y chromium fonts-noto-cjk")
-    return path
-
-
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Any]:
     chromium_path()
-    sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with sync_api.sync_playwright() as running:
+    with playwright_api().sync_playwright() as running:
         yield running
 
 
@@ -62,17 +58,44 @@ def browser(playwright: Any) -> Iterator[Any]:
     running.close()
 
 
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Application]:
+    """One application for all tests that leave it running; its history is the seeded one.
+
+    Tests may add recordings and must end the jobs they start; ``培训.mp3`` alone may be deleted.
+    """
+    folder = tmp_path_factory.mktemp("served")
+    application = Application(folder / "home", model_folder, unused_port())
+    seeded.fill(Settings(home=application.home), folder)
+    application.start()
+    yield application
+    application.stop()
+
+
+@pytest.fixture
+def application(tmp_path: Path, model_folder: Path) -> Iterator[Application]:
+    """An application that the test may stop or kill."""
+    running = Application(tmp_path / "home", model_folder, unused_port())
+    running.start()
+    yield running
+    running.stop(signal.SIGKILL)
+
+
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
-    """Open an address in a context of its own: ``visit(url, locale=, width=, scheme=)``."""
+    """Open an address in a context of its own: ``visit(url, locale=, size=, scheme=)``."""
     contexts = []
 
     def open_page(
-        url: str, *, locale: str = "zh-CN", width: int = 1440, scheme: str = "light"
+        url: str,
+        *,
+        locale: str = "zh-CN",
+        size: tuple[int, int] = (1440, 900),
+        scheme: str = "light",
     ) -> Watched:
         context = browser.new_context(
             locale=locale,
-            viewport={"width": width, "height": 900},
+            viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,
             accept_downloads=True,
         )
@@ -80,15 +103,10 @@ def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
         watched = Watched(context.new_page())
         watched.listen()
         watched.page.goto(url)
-        watched.page.locator("#header .tl-dot-ready").wait_for()
+        watched.page.locator("#header .tl-dot-ready").wait_for(timeout=START_MS)
         watched.page.locator("#file-start").wait_for()
         return watched
 
     yield open_page
     for context in contexts:
         context.close()
-
-
-@pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    return write_tone(tmp_path / "例会 第一场.wav")

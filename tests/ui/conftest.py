@@ -1,33 +1,43 @@
-"""Fixtures of the page's tests: settings in a temporary folder, the scripted engine, handlers."""
+"""Fixtures of the page's tests: an engine that serves a history but runs no job by itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from asr_core.engine import Engine
 from asr_core.settings import Settings
-from tests.fakes.scripted_engine import ScriptedEngine, write_tone
+from asr_core.store.history import History
+from tests.seeding import open_history, write_tone
 from ui.guard import Page
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home")
+    return Settings(home=tmp_path / "home", threads=2)
 
 
 @pytest.fixture
-def engine(settings: Settings) -> ScriptedEngine:
-    scripted = ScriptedEngine(settings)
-    scripted.start()
-    return scripted
+def engine(settings: Settings) -> Iterator[Engine]:
+    """Not started: what is submitted waits, and nothing is loaded."""
+    with Engine(settings) as opened:
+        yield opened
 
 
 @pytest.fixture
-def page(engine: ScriptedEngine, settings: Settings) -> Page:
+def history(settings: Settings) -> Iterator[History]:
+    """The same history by the door of the process that runs the jobs."""
+    with open_history(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(engine: Engine, settings: Settings) -> Page:
     return Page(engine, settings)
 
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    return write_tone(tmp_path / "例会.wav")
+    return write_tone(tmp_path / "例会.wav", seconds=2.0)

@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import gradio as gr
@@ -13,11 +14,21 @@ import httpx
 import pytest
 
 from asr_core.settings import Settings
+from tests.application import ROOT, Application, unused_port
 from ui import address
 from ui.app import build_app, build_head, launch_kwargs
 from ui.middleware import EarlyScript
 
-ROOT = Path(__file__).resolve().parents[2]
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    """The page without a model."""
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "no-model").mkdir()
+    application = Application(folder / "home", folder / "no-model", unused_port())
+    application.start()
+    yield application
+    application.stop()
 
 
 @pytest.fixture
@@ -82,11 +93,12 @@ def test_building_the_page_loads_no_model_runtime(tmp_path):
     code = (
         "import sys\n"
         "from pathlib import Path\n"
+        "from asr_core.engine import Engine\n"
         "from asr_core.settings import Settings\n"
-        "from tests.fakes.scripted_engine import ScriptedEngine\n"
         "from ui.app import build_app\n"
         f"settings = Settings(home=Path({str(tmp_path)!r}))\n"
-        "build_app(ScriptedEngine(settings), settings)\n"
+        "with Engine(settings) as engine:\n"
+        "    build_app(engine, settings)\n"
         "heavy = {'mindspore', 'ctranslate2', 'faster_whisper', 'onnxruntime', 'av', 'wetext'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
@@ -96,13 +108,14 @@ def test_building_the_page_loads_no_model_runtime(tmp_path):
     assert done.stdout.strip() == "[]"
 
 
-def test_served_page_keeps_other_files_and_run_lists_to_itself(served_page):
-    settings = served_page.settings
-    secret = settings.home / "history.db"
-    secret.write_text("private", encoding="utf-8")
+def test_served_page_keeps_other_files_and_run_lists_to_itself(served):
+    settings = served.settings
+    secret = settings.database
+    assert secret.is_file()
     kept = settings.recordings / "a.wav"
+    kept.parent.mkdir(exist_ok=True)
     kept.write_bytes(b"RIFF")
-    with httpx.Client(base_url=served_page.url, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, trust_env=False) as client:
         assert client.get("/").status_code == 200
         assert client.get(f"/gradio_api/file={kept}").status_code == 200
         assert client.get(f"/gradio_api/file={secret}").status_code == 403
@@ -111,11 +124,11 @@ def test_served_page_keeps_other_files_and_run_lists_to_itself(served_page):
         assert client.get("/gradio_api/runs").status_code == 404
 
 
-def test_port_in_use_is_told_apart_from_a_wrong_address(served_page):
+def test_port_in_use_is_told_apart_from_a_wrong_address(served):
     with pytest.raises(address.PortInUseError):
-        address.check_address("127.0.0.1", served_page.settings.port)
+        address.check_address("127.0.0.1", served.port)
     with pytest.raises(address.AddressError):
-        address.check_address("192.0.2.1", served_page.settings.port)
+        address.check_address("192.0.2.1", served.port)
 
 
 def test_addresses_for_people():
@@ -145,8 +158,8 @@ def test_bad_settings_are_one_plain_line(arguments, words, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_port_in_use_is_one_plain_line(served_page, tmp_path):
-    settings = served_page.settings
+def test_port_in_use_is_one_plain_line(served, tmp_path):
+    settings = served.settings
     done = subprocess.run(
         [sys.executable, "app.py", "--port", str(settings.port)],
         cwd=ROOT,

@@ -8,8 +8,8 @@ import gradio as gr
 import pytest
 
 from asr_core.engine import JobState
-from asr_core.errors import AudioDecodeError
-from tests.fakes.scripted_engine import MEETING, Script
+from asr_core.errors import AudioDecodeError, JobStateError
+from tests.seeding import MEETING, fail, finish, transcript
 from ui.handlers import common, file
 
 OPTIONS = ("", True, True, "auto")
@@ -19,21 +19,25 @@ def start(page, recording, *options):
     return file.start(page, "zh-CN", str(recording), None, *(options or OPTIONS))
 
 
-def finish(page, job_id):
-    """Poll as the browser does, adding each delta to what it shows."""
-    lines = []
-    for _ in range(50):
-        view, timer = file.poll(page, "zh-CN", job_id, len(lines))
-        lines[view["from"] :] = view["lines"]
-        if not timer.active:
-            return view, lines
-    raise AssertionError("the job did not finish")
+@pytest.fixture
+def finished(page, history, recording):
+    """Job and recording id of a transcribed upload."""
+    job_id, view, _ = start(page, recording)
+    finish(history, job_id)
+    return job_id, view["recording"]
 
 
 def test_start_queues_the_upload_under_its_own_name(page, engine, recording):
     job_id, view, timer = start(page, recording)
     assert (view["job"], view["name"], timer.active) == (job_id, "例会.wav", True)
     assert [job.id for job in engine.active_jobs()] == [job_id]
+
+
+def test_upload_is_kept_when_the_browsers_copy_goes_away(page, engine, recording):
+    content = recording.read_bytes()
+    _, view, _ = start(page, recording)
+    recording.unlink()
+    assert engine.record(view["recording"]).path.read_bytes() == content
 
 
 def test_start_without_a_file_says_what_to_do(page):
@@ -62,51 +66,40 @@ def test_hotwords_beyond_the_limit_are_left_out():
     assert len(common.options_from(words, True, True, "auto").hotwords) == 500
 
 
-def test_sentences_arrive_one_by_one_and_only_the_new_ones_are_sent(page, engine, recording):
-    job_id, view, _ = start(page, recording)
-    sizes = []
-    have = 0
-    while not view["final"]:
-        view, _ = file.poll(page, "zh-CN", job_id, have)
-        if not view["final"]:
-            sizes.append(len(view["lines"]))
-            assert view["from"] == have
-            have += len(view["lines"])
-    assert max(sizes) == 1
-    assert len(view["lines"]) == len(MEETING)
+def test_waiting_jobs_tell_their_places_in_the_queue(page, recording):
+    views = [start(page, recording)[1] for _ in range(2)]
+    assert [(view["state"], view["position"]) for view in views] == [("queued", 1), ("queued", 2)]
 
 
-def test_finished_job_shows_everything_and_stops_the_timer(page, recording):
-    job_id, _, _ = start(page, recording)
-    view, lines = finish(page, job_id)
-    assert view["state"] == "done"
+def test_finished_job_shows_everything_and_stops_the_timer(page, finished):
+    job_id, _ = finished
+    view, timer = file.poll(page, "zh-CN", job_id, 0)
+    assert (view["state"], timer.active, view["playable"]) == ("done", False, True)
+    lines = view["lines"]
+    assert len(lines) == len(MEETING)
     assert "".join(piece[0] for piece in lines[1]["written"]) == "我们邀请了26位用户进行试用，"
     assert "".join(piece[0] for piece in lines[1]["spoken"]) == "我们邀请了二十六位用户进行试用，"
-    assert view["playable"] is True
 
 
-def test_browser_that_lost_its_lines_gets_them_all_again(page, engine, recording):
-    engine.script = Script(hold_after=3)
+def test_finished_job_replaces_what_the_browser_has(page, finished):
+    view, _ = file.poll(page, "zh-CN", finished[0], 3)
+    assert (view["from"], len(view["lines"])) == (0, len(MEETING))
+
+
+def test_reload_attaches_to_a_waiting_job(page, recording):
     job_id, _, _ = start(page, recording)
-    for _ in range(6):
-        view, _ = file.poll(page, "zh-CN", job_id, 99)
-    assert view["from"] == 0
-    assert len(view["lines"]) == 3
-
-
-def test_reload_attaches_to_the_running_job(page, engine, recording):
-    engine.script = Script(hold_after=2)
-    job_id, _, _ = start(page, recording)
-    for _ in range(4):
-        file.poll(page, "zh-CN", job_id, 0)
     view, timer = file.reattach(page, "zh-CN", job_id)
-    assert (view["state"], len(view["lines"]), timer.active) == ("running", 2, True)
+    assert (view["state"], timer.active) == ("queued", True)
 
 
-def test_reload_after_the_record_was_deleted_starts_empty(page, engine, recording):
-    job_id, view, _ = start(page, recording)
-    finish(page, job_id)
-    engine.delete([view["recording"]])
+def test_reload_shows_the_finished_job(page, finished):
+    view, timer = file.reattach(page, "zh-CN", finished[0])
+    assert (view["state"], len(view["lines"]), timer.active) == ("done", len(MEETING), False)
+
+
+def test_reload_after_the_record_was_deleted_starts_empty(page, engine, finished):
+    job_id, recording_id = finished
+    engine.delete([recording_id])
     shown, timer = file.reattach(page, "zh-CN", job_id)
     assert (shown, timer.active) == (file.EMPTY, False)
 
@@ -116,29 +109,39 @@ def test_first_visit_starts_empty(page):
     assert (shown, timer.active) == (file.EMPTY, False)
 
 
-def test_cancel_keeps_what_was_recognized(page, engine, recording):
-    engine.script = Script(hold_after=2)
+def test_cancelling_a_waiting_job_ends_it_at_once(page, recording):
     job_id, _, _ = start(page, recording)
-    for _ in range(4):
-        file.poll(page, "zh-CN", job_id, 0)
-    file.cancel(page, "zh-CN", job_id)
-    view, lines = finish(page, job_id)
-    assert (view["state"], len(lines)) == (JobState.PARTIAL.value, 2)
+    view = file.cancel(page, "zh-CN", job_id)
+    assert (view["state"], view["final"], view["lines"]) == ("cancelled", True, [])
 
 
-def test_failed_job_tells_the_reason_in_the_visitors_language(page, engine, recording):
-    engine.script = Script(error=AudioDecodeError("x", path="坏.mp3", reason="damaged"))
+def test_cancelling_a_finished_job_is_an_error_of_its_own(page, finished):
+    with pytest.raises(JobStateError):
+        file.cancel(page, "zh-CN", finished[0])
+
+
+def test_partial_result_keeps_its_text(page, history, recording):
     job_id, _, _ = start(page, recording)
+    finish(history, job_id, transcript(MEETING[:2], partial=True))
+    view, timer = file.poll(page, "zh-CN", job_id, 0)
+    assert (view["state"], len(view["lines"]), timer.active) == ("partial", 2, False)
+
+
+def test_job_whose_process_ended_keeps_the_page_waiting(page, history, recording):
+    job_id, _, _ = start(page, recording)
+    history.set_state(job_id, JobState.RUNNING)
+    history.set_state(job_id, JobState.INTERRUPTED)
+    view, timer = file.poll(page, "zh-CN", job_id, 0)
+    assert (view["state"], view["final"], timer.active) == ("interrupted", False, True)
+
+
+def test_failed_job_tells_the_reason_in_the_visitors_language(page, history, recording):
+    job_id, _, _ = start(page, recording)
+    fail(history, job_id, AudioDecodeError("x", path="坏.mp3", reason="damaged"))
     chinese, _ = file.poll(page, "zh-CN", job_id, 0)
     english, _ = file.poll(page, "en", job_id, 0)
     assert chinese["error"] == "“坏.mp3”已损坏，没有可解码的内容，请重新导出"
     assert english["error"].startswith("“坏.mp3” is damaged")
-
-
-def test_waiting_job_tells_its_place_in_the_queue(page, engine, recording):
-    engine.script = Script(wait_looks=3)
-    _, view, _ = start(page, recording)
-    assert (view["state"], view["position"]) == ("queued", 1)
 
 
 def test_sample_is_a_recording_that_exists(page):
@@ -147,18 +150,16 @@ def test_sample_is_a_recording_that_exists(page):
     assert recorded is None
 
 
-def test_export_hands_over_a_file_under_the_recordings_name(page, recording):
-    job_id, view, _ = start(page, recording)
-    finish(page, job_id)
-    sent = common.export_as(page, "zh-CN", {"recording": view["recording"], "format": "srt"})
+def test_export_hands_over_a_file_under_the_recordings_name(page, settings, finished):
+    sent = common.export_as(page, "zh-CN", {"recording": finished[1], "format": "srt"})
     assert (sent["kind"], sent["name"]) == ("download", "例会.srt")
-    assert Path(sent["path"]).is_file()
+    written = Path(sent["path"])
+    assert written.is_relative_to(settings.tmp)
+    assert "我们邀请了26位用户进行试用" in written.read_text(encoding="utf-8")
 
 
-def test_the_same_export_twice_is_sent_twice(page, recording):
-    job_id, view, _ = start(page, recording)
-    finish(page, job_id)
-    event = {"recording": view["recording"], "format": "txt"}
+def test_the_same_export_twice_is_sent_twice(page, finished):
+    event = {"recording": finished[1], "format": "txt"}
     first, second = (common.export_as(page, "zh-CN", event) for _ in range(2))
     assert first["serial"] != second["serial"]
 
@@ -167,3 +168,11 @@ def test_playback_gives_the_recording(page, recording):
     _, view, _ = start(page, recording)
     sent = common.playback(page, "zh-CN", {"recording": view["recording"]})
     assert (sent["kind"], sent["recording"]) == ("audio", view["recording"])
+    assert Path(sent["path"]).read_bytes() == recording.read_bytes()
+
+
+def test_recording_that_is_gone_is_not_playable(page, engine, finished):
+    job_id, recording_id = finished
+    engine.record(recording_id).path.unlink()
+    assert common.playback(page, "zh-CN", {"recording": recording_id}) == gr.skip()
+    assert file.poll(page, "zh-CN", job_id, 0)[0]["playable"] is False

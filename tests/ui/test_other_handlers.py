@@ -2,59 +2,67 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
 import gradio as gr
 import pytest
 
-from asr_core.engine import TranscribeOptions
-from asr_core.errors import AudioDecodeError, JobNotFoundError, RecordNotFoundError
+from asr_core.engine import Engine, JobState
+from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, RecordNotFoundError
 from asr_core.results import TranscriptWarning
-from tests.fakes.scripted_engine import Script, sentence
-from ui.handlers import batch, dictation, history, system
+from asr_core.settings import Settings
+from tests.seeding import MEETING, fail, finish, queue, sentence, transcript
+from tests.ui.waiting import wait_until
+from ui.guard import Page
+from ui.handlers import batch, dictation, system
+from ui.handlers import history as history_tab
 
-SAID = Script(sentences=(sentence("今天天气很好", 0, marks="。"),))
+SAID = transcript((sentence("今天天气很好", 0, marks="。"),))
+SILENCE = transcript((), warnings=(TranscriptWarning("no_speech", "none"),))
 
 
-def dictate(page, recording, text, append=True):
-    """Record and poll to the end. Returns the last status and what happens to the box."""
+def dictate(page, history, recording, text, *, result=SAID, append=True):
+    """Record and look once it is transcribed. Returns status and what happens to the box."""
     job_id, *_ = dictation.recorded(page, "zh-CN", str(recording))
-    for _ in range(20):
-        status, box, _ = dictation.poll(page, "zh-CN", job_id, text, append)
-        if status["final"]:
-            return status, box
-    raise AssertionError("the job did not finish")
+    finish(history, job_id, result)
+    status, box, timer = dictation.poll(page, "zh-CN", job_id, text, append)
+    assert (status["final"], timer.active) == (True, False)
+    return status, box
 
 
-def test_dictated_text_joins_the_box(page, engine, recording):
-    engine.script = SAID
-    assert dictate(page, recording, "早上好。")[1] == "早上好。今天天气很好。"
+def test_dictated_text_joins_the_box(page, history, recording):
+    assert dictate(page, history, recording, "早上好。")[1] == "早上好。今天天气很好。"
 
 
-def test_dictated_text_replaces_the_box_when_not_appending(page, engine, recording):
-    engine.script = SAID
-    assert dictate(page, recording, "早上好。", append=False)[1] == "今天天气很好。"
+def test_dictated_text_replaces_the_box_when_not_appending(page, history, recording):
+    assert dictate(page, history, recording, "早上好。", append=False)[1] == "今天天气很好。"
 
 
-def test_words_show_while_they_are_recognized(page, engine, recording):
-    engine.script = Script(hold_after=1)
-    job_id, *_ = dictation.recorded(page, "zh-CN", str(recording))
-    for _ in range(3):
-        status, box, _ = dictation.poll(page, "zh-CN", job_id, "", True)
-    assert status["text"] == "各位同事下午好今天的项目例会现在开始。"
-    assert box == gr.skip()
+def test_waiting_dictation_leaves_the_box_alone(page, recording):
+    job_id, status, timer, _ = dictation.recorded(page, "zh-CN", str(recording))
+    assert (status["state"], status["position"], timer.active) == ("queued", 1, True)
+    status, box, _ = dictation.poll(page, "zh-CN", job_id, "早上好。", True)
+    assert (status["state"], box) == ("queued", gr.skip())
 
 
-def test_silence_gives_a_reason_and_leaves_the_box_alone(page, engine, recording):
-    engine.script = Script(sentences=(), warnings=(TranscriptWarning("no_speech", "none"),))
-    status, shown = dictate(page, recording, "早上好。")
+def test_silence_gives_a_reason_and_leaves_the_box_alone(page, history, recording):
+    status, shown = dictate(page, history, recording, "早上好。", result=SILENCE)
     assert status["warnings"] == ["没有检测到人声"]
     assert shown == gr.skip()
 
 
-def test_dictation_is_kept_in_the_history_as_such(page, engine, recording):
-    dictate(page, recording, "")
+def test_failed_dictation_gives_a_reason_and_leaves_the_box_alone(page, history, recording):
+    job_id, *_ = dictation.recorded(page, "zh-CN", str(recording))
+    fail(history, job_id, AudioDecodeError("x", path="录音.wav", reason="empty"))
+    status, box, timer = dictation.poll(page, "zh-CN", job_id, "早上好。", True)
+    assert status["error"].startswith("“录音.wav”是空文件")
+    assert (box, timer.active) == (gr.skip(), False)
+
+
+def test_dictation_is_kept_in_the_history_as_such(page, engine, history, recording):
+    dictate(page, history, recording, "")
     assert engine.history().entries[0].origin == "dictation"
 
 
@@ -82,15 +90,12 @@ def start_batch(page, recording, count=3):
     return batch.start(page, "zh-CN", paths, True, True)
 
 
-def finish_batch(page, batch_id):
-    rows = {}
-    for _ in range(60):
-        known = [job for job, row in rows.items() if row["final"]]
-        view, timer = batch.poll(page, "zh-CN", batch_id, known)
-        rows.update({row["job"]: row for row in view["rows"]})
-        if not timer.active:
-            return rows
-    raise AssertionError("the batch did not finish")
+@pytest.fixture
+def finished_batch(page, history, recording):
+    batch_id, view, *_ = start_batch(page, recording)
+    for job_id in view["order"]:
+        finish(history, job_id)
+    return batch_id
 
 
 def test_batch_queues_every_file_in_order_and_empties_the_field(page, engine, recording):
@@ -104,121 +109,159 @@ def test_batch_without_files_says_what_to_do(page):
         batch.start(page, "zh-CN", [], True, True)
 
 
-def test_batch_rows_end_with_a_preview(page, recording):
-    batch_id, *_ = start_batch(page, recording)
-    rows = finish_batch(page, batch_id)
-    assert {row["state"] for row in rows.values()} == {"done"}
-    assert all(row["preview"].startswith("各位同事") for row in rows.values())
+def test_batch_rows_end_with_a_preview(page, finished_batch):
+    view, timer = batch.poll(page, "zh-CN", finished_batch, [])
+    assert [row["state"] for row in view["rows"]] == ["done"] * 3
+    assert all(row["preview"].startswith("各位同事") for row in view["rows"])
+    assert timer.active is False
 
 
-def test_rows_that_the_browser_knows_as_finished_are_not_sent_again(page, recording):
-    batch_id, view, _, _ = start_batch(page, recording)
-    finish_batch(page, batch_id)
-    again, _ = batch.poll(page, "zh-CN", batch_id, view["order"][:2])
-    assert [row["job"] for row in again["rows"]] == view["order"][2:]
+def test_batch_is_polled_until_its_last_file_has_ended(page, history, recording):
+    batch_id, view, *_ = start_batch(page, recording)
+    finish(history, view["order"][0])
+    view, timer = batch.poll(page, "zh-CN", batch_id, [])
+    assert [row["state"] for row in view["rows"]] == ["done", "queued", "queued"]
+    assert (view["left"], timer.active) == (2, True)
 
 
-def test_failed_file_of_a_batch_tells_why(page, engine, recording):
-    engine.script = Script(error=AudioDecodeError("x", path="例会.wav", reason="not_audio"))
-    batch_id, *_ = start_batch(page, recording, count=1)
-    (row,) = finish_batch(page, batch_id).values()
-    assert row["error"] == "“例会.wav”不是音频或视频文件，请确认文件内容"
+def test_rows_that_the_browser_knows_as_finished_are_not_sent_again(page, finished_batch):
+    order = batch.poll(page, "zh-CN", finished_batch, [])[0]["order"]
+    again, _ = batch.poll(page, "zh-CN", finished_batch, order[:2])
+    assert [row["job"] for row in again["rows"]] == order[2:]
 
 
-def test_cancel_all_ends_the_batch(page, recording):
-    batch_id, *_ = start_batch(page, recording)
-    batch.cancel(page, "zh-CN", batch_id)
-    assert {row["state"] for row in finish_batch(page, batch_id).values()} == {"cancelled"}
+def test_failed_file_of_a_batch_tells_why(page, history, recording):
+    batch_id, view, *_ = start_batch(page, recording, count=1)
+    fail(history, view["order"][0], AudioDecodeError("x", path="例会.wav", reason="not_audio"))
+    view, _ = batch.poll(page, "zh-CN", batch_id, [])
+    assert view["rows"][0]["error"] == "“例会.wav”不是音频或视频文件，请确认文件内容"
 
 
-def test_archive_holds_one_file_each_even_for_equal_names(page, recording):
-    batch_id, *_ = start_batch(page, recording)
-    finish_batch(page, batch_id)
-    sent = batch.archive(page, "zh-CN", {"format": "txt"}, batch_id)
+def test_cancel_all_ends_what_has_not_ended(page, history, recording):
+    batch_id, view, *_ = start_batch(page, recording)
+    finish(history, view["order"][0])
+    view = batch.cancel(page, "zh-CN", batch_id)
+    assert [row["state"] for row in view["rows"]] == ["done", "cancelled", "cancelled"]
+
+
+def test_batch_goes_on_without_a_recording_that_was_deleted(page, engine, finished_batch):
+    first = engine.jobs(finished_batch)[0]
+    engine.delete([first.recording_id])
+    view, _ = batch.poll(page, "zh-CN", finished_batch, [first.id])
+    assert first.id not in view["order"]
+    assert len(view["rows"]) == 2
+
+
+def test_archive_holds_one_file_each_even_for_equal_names(page, finished_batch):
+    sent = batch.archive(page, "zh-CN", {"format": "txt"}, finished_batch)
     with zipfile.ZipFile(sent["path"]) as packed:
         names = packed.namelist()
         assert names == ["例会.txt", "例会 (2).txt", "例会 (3).txt"]
         assert packed.read(names[2]).decode().startswith("各位同事")
 
 
-def test_archive_of_nothing_says_so(page, engine, recording):
-    engine.script = Script(hold_after=0)
+def test_archive_of_nothing_says_so(page, recording):
     batch_id, *_ = start_batch(page, recording, count=1)
     with pytest.raises(gr.Error, match="没有可下载的文字"):
         batch.archive(page, "zh-CN", {"format": "txt"}, batch_id)
 
 
-def fill(engine, recording, count):
+def fill(history, recording, count):
     for number in range(count):
-        job = engine.submit(recording, TranscribeOptions(), name=f"会议 {number}.wav")
-        while not engine.live(job.id).job.state.is_final:
-            pass
+        finish(history, queue(history, recording, f"会议 {number}.wav").id)
 
 
-def test_history_lists_the_newest_first_in_pages(page, engine, recording):
-    fill(engine, recording, 53)
-    first = history.search(page, "zh-CN", "")
-    rest = history.turn_page(page, "zh-CN", {"offset": 50}, "")
+def test_history_lists_the_newest_first_in_pages(page, history, recording):
+    fill(history, recording, 53)
+    first = history_tab.search(page, "zh-CN", "")
+    rest = history_tab.turn_page(page, "zh-CN", {"offset": 50}, "")
     assert (first["total"], len(first["rows"]), len(rest["rows"])) == (53, 50, 3)
     assert first["rows"][0]["name"] == "会议 52.wav"
     assert first["rows"][0]["model"] == "Whisper base（内置）"
 
 
-def test_history_search_finds_names_and_texts(page, engine, recording):
-    fill(engine, recording, 3)
-    assert [row["name"] for row in history.search(page, "zh-CN", " 会议 1 ")["rows"]] == [
+def test_history_search_finds_names_and_texts(page, history, recording):
+    fill(history, recording, 3)
+    assert [row["name"] for row in history_tab.search(page, "zh-CN", " 会议 1 ")["rows"]] == [
         "会议 1.wav"
     ]
-    assert history.search(page, "zh-CN", "昇腾芯片")["total"] == 3
-    assert history.search(page, "zh-CN", "没有这个词")["rows"] == []
+    assert history_tab.search(page, "zh-CN", "昇腾芯片")["total"] == 3
+    assert history_tab.search(page, "zh-CN", "没有这个词")["rows"] == []
 
 
-def test_opening_an_entry_shows_its_transcript(page, engine, recording):
-    fill(engine, recording, 1)
-    view = history.open_entry(page, "zh-CN", {"id": engine.history().entries[0].id})
+def test_opening_an_entry_shows_its_transcript(page, engine, history, recording):
+    fill(history, recording, 1)
+    view = history_tab.open_entry(page, "zh-CN", {"id": engine.history().entries[0].id})
     assert (view["name"], len(view["lines"])) == ("会议 0.wav", 5)
 
 
 def test_opening_a_deleted_entry_is_an_error_of_its_own(page):
     with pytest.raises(RecordNotFoundError):
-        history.open_entry(page, "zh-CN", {"id": "f" * 32})
+        history_tab.open_entry(page, "zh-CN", {"id": "f" * 32})
 
 
-def test_delete_removes_the_entry_and_shows_the_list_again(page, engine, recording):
-    fill(engine, recording, 2)
+def test_delete_removes_the_entry_and_shows_the_list_again(page, engine, history, recording):
+    fill(history, recording, 2)
     entry = engine.history().entries[0]
-    view = history.delete_entry(page, "zh-CN", {"id": entry.id, "offset": 0}, "")
+    view = history_tab.delete_entry(page, "zh-CN", {"id": entry.id, "offset": 0}, "")
     assert [row["name"] for row in view["rows"]] == ["会议 0.wav"]
 
 
-def test_deleting_the_last_entry_of_a_page_turns_back(page, engine, recording):
-    fill(engine, recording, 51)
+def test_deleting_the_last_entry_of_a_page_turns_back(page, engine, history, recording):
+    fill(history, recording, 51)
     oldest = engine.history(offset=50).entries[0]
-    view = history.delete_entry(page, "zh-CN", {"id": oldest.id, "offset": 50}, "")
+    view = history_tab.delete_entry(page, "zh-CN", {"id": oldest.id, "offset": 50}, "")
     assert (view["offset"], len(view["rows"])) == (0, 50)
 
 
-def test_header_tells_model_device_and_state(page):
+def test_deleting_what_waits_is_refused(page, history, recording):
+    job = queue(history, recording)
+    with pytest.raises(JobStateError):
+        history_tab.delete_entry(page, "zh-CN", {"id": job.recording_id, "offset": 0}, "")
+    assert history_tab.search(page, "zh-CN", "")["total"] == 1
+
+
+def test_history_shows_how_every_job_ended(page, history, recording):
+    jobs = [queue(history, recording, f"{number}.wav") for number in range(4)]
+    finish(history, jobs[0].id, transcript(MEETING[:1], partial=True))
+    fail(history, jobs[1].id, AudioDecodeError("x", path="1.wav", reason="damaged"))
+    history.set_state(jobs[2].id, JobState.CANCELLED)
+    rows = history_tab.search(page, "zh-CN", "")["rows"]
+    assert [row["state"] for row in rows] == ["queued", "cancelled", "failed", "partial"]
+
+
+def test_header_tells_model_device_and_queue_before_anything_is_loaded(page, history, recording):
+    queue(history, recording)
     view = system.header(page, "zh-CN")
     assert view["model"] == "Whisper base（内置）"
-    assert (view["device"], view["threads"], view["state"]) == ("cpu", 2, "ready")
-    assert view["embedded"] is True
+    assert (view["device"], view["threads"], view["state"]) == ("auto", 2, "loading")
+    assert (view["queued"], view["embedded"], view["error"]) == (1, True, "")
 
 
-def test_header_tells_why_the_engine_is_unavailable(page, engine):
-    engine.state, engine.error_code = "unavailable", "model_missing"
-    expected = "模型“whisper-base”尚未安装，请运行 ./run.sh models install whisper-base"
-    assert system.header(page, "zh-CN")["error"] == expected
+def test_header_tells_why_the_engine_is_unavailable(tmp_path):
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    settings = Settings(home=tmp_path / "home", model_dir=nothing)
+    with Engine(settings) as engine:
+        engine.start()
+        page = Page(engine, settings)
+        wait_until(lambda: system.header(page, "zh-CN")["state"] == "unavailable")
+        error = system.header(page, "zh-CN")["error"]
+        cards = {card["id"]: card["rows"] for card in system.overview(page, "zh-CN")["cards"]}
+    assert error == "模型“whisper-base”尚未安装，请运行 ./run.sh models install whisper-base"
+    assert cards["engine"][-1] == ["", error]
 
 
 @pytest.mark.parametrize("locale", ["zh-CN", "en"])
-def test_overview_names_folders_memory_and_models(page, settings, locale):
+def test_overview_names_folders_memory_and_models(page, history, settings, recording, locale):
+    queue(history, recording)
     view = system.overview(page, locale)
     cards = {card["id"]: card["rows"] for card in view["cards"]}
-    assert [str(settings.recordings), "0 B"] in [row[1:] for row in cards["data"]]
-    assert any(row[1] == "5.0 GB / 8.0 GB" for row in cards["machine"])
-    assert cards["versions"][-1][0] == "MindSpore"
-    assert view["models"][0]["active"] is True
+    size = system.readable_bytes(recording.stat().st_size)
+    assert [str(settings.recordings), size] in [row[1:] for row in cards["data"]]
+    assert any(re.fullmatch(r"[\d.]+ [MG]B / [\d.]+ [GT]B", row[1]) for row in cards["machine"])
+    assert {"tinglu", "gradio"} <= {row[0] for row in cards["versions"]}
+    assert [row["active"] for row in view["models"]] == [True]
 
 
 @pytest.mark.parametrize(

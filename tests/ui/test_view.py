@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asr_core.engine import EXPORT_FORMATS
+from asr_core.engine import EXPORT_FORMATS, Job, JobState, LiveView, TranscribeOptions
+from asr_core.events import Progress
 from asr_core.messages import message
 from asr_core.results import (
     Coverage,
@@ -19,7 +20,7 @@ from asr_core.results import (
     TranscriptWarning,
     WrittenSpan,
 )
-from tests.fakes.scripted_engine import sentence
+from tests.seeding import MEETING, sentence
 from ui import view
 
 words = st.text(st.sampled_from("好的ab1 2<>&'\"`${}"), min_size=1, max_size=4)
@@ -57,6 +58,21 @@ def test_doubtful_and_rewritten_pieces_are_flagged():
         ["26", 400, view.REWRITTEN],
         ["台", 1000, view.PLAIN],
     ]
+
+
+def running(shown: int) -> LiveView:
+    """A job that has ``shown`` sentences of the meeting."""
+    job = Job("1" * 32, "2" * 32, "例会.wav", "file", "", JobState.RUNNING, 0, TranscribeOptions())
+    progress = Progress(4_000, 24_000, 500, 2_500, shown)
+    return LiveView(job, progress, MEETING[:shown], 0)
+
+
+@pytest.mark.parametrize(("have", "first"), [(0, 0), (2, 2), (3, 3), (4, 0), (-1, 0)])
+def test_running_job_sends_what_the_browser_lacks(have, first):
+    shown = view.live_view(running(3), have, "zh-CN")
+    assert shown["from"] == first
+    assert shown["lines"] == [view.sentence_view(line) for line in MEETING[first:3]]
+    assert (shown["done_ms"], shown["total_ms"], shown["remaining_ms"]) == (4_000, 24_000, 2_500)
 
 
 def transcript(*warnings):

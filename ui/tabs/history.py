@@ -32,8 +32,8 @@ def build_history_tab(page: Page, tab: gr.Tab) -> None:
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             panel = build_transcript_panel(page, "history", empty="history.choose")
     search = guarded(page, handlers.search)
-    query.change(search, query, rows, trigger_mode="always_last", **quiet())
-    tab.select(search, query, rows, **quiet())
+    # One event for both, so that the answer to an older query never replaces that to a newer one.
+    gr.on([query.change, tab.select], search, query, rows, trigger_mode="always_last", **quiet())
     rows.turn_page(guarded_event(page, handlers.turn_page), query, rows, **quiet())
     rows.delete_entry(guarded_event(page, handlers.delete_entry), query, rows, **queued())
     rows.open_entry(guarded_event(page, handlers.open_entry), None, panel.transcript, **queued())

@@ -1,0 +1,62 @@
+"""What users do on the page, for several files of tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.browser.chromium import playwright_api
+
+expect = playwright_api().expect
+
+PATIENCE_MS = 240_000
+"""Limit for anything that waits for the model."""
+
+TABS = ("文件转写", "听写", "批量", "历史", "系统")
+
+
+def open_tab(page: Any, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def lines(page: Any, panel: str = "file") -> Any:
+    return page.locator(f"#{panel}-transcript .tl-line")
+
+
+def transcribe(page: Any, path: Path) -> None:
+    page.locator("#file-upload input[type=file]").set_input_files(path)
+    expect(page.locator("#file-upload .file-preview")).to_be_visible()
+    page.locator("#file-start").click()
+
+
+def start_batch(page: Any, *paths: Path) -> None:
+    open_tab(page, "批量")
+    page.locator("#batch-upload input[type=file]").set_input_files(paths)
+    expect(page.locator("#batch-upload .file-preview tr")).to_have_count(len(paths))
+    page.locator("#batch-start").click()
+
+
+def search(page: Any, query: str) -> Any:
+    """Type into the search field of the history. Returns the entries that are listed."""
+    open_tab(page, "历史")
+    page.locator("#history-query input, #history-query textarea").fill(query)
+    return page.locator("#history-rows .tl-entry")
+
+
+def open_entry(page: Any, name: str) -> Any:
+    """Find a recording in the history by its name and open it. Returns the transcript."""
+    entries = search(page, name)
+    expect(entries).to_have_count(1)
+    entries.locator(".tl-entry-open").click()
+    panel = page.locator("#history-transcript")
+    expect(panel.locator(".tl-name")).to_have_text(name)
+    return panel
+
+
+def playing_between(page: Any, panel: str, first_s: float, last_s: float) -> None:
+    """Wait until the recording plays inside an interval."""
+    page.wait_for_function(
+        "([id, first, last]) => { const a = document.querySelector(`#${id}-transcript audio`);"
+        " return a.currentTime >= first && a.currentTime < last && !a.paused; }",
+        arg=[panel, first_s, last_s],
+    )

@@ -1,0 +1,57 @@
+"""What the history of the served page holds before the first test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from asr_core.errors import AudioDecodeError
+from asr_core.jobs.model import JobState
+from asr_core.results import Sentence, Token, TranscriptWarning
+from asr_core.settings import Settings
+from tests.seeding import (
+    MEETING,
+    fail,
+    finish,
+    open_history,
+    queue,
+    repeated_meeting,
+    transcript,
+    write_tone,
+)
+
+MARKUP = "<img src=x onerror=window.hacked=1>"
+EXPRESSION = "${window.hacked=1}{{7*7}}`"
+LONG_NAME = f"{'第三季度跨部门项目推进例会' * 12}{'x' * 60}.wav"
+LONG_LINES = 750
+
+HOSTILE = transcript(
+    (
+        Sentence((Token(MARKUP, 0, 4_000, 0.9),)),
+        Sentence((Token(EXPRESSION, 4_000, 9_000, 0.1),), speaker=MARKUP),
+    ),
+    warnings=(TranscriptWarning("unknown", MARKUP),),
+)
+RESULTS = {
+    "产品例会.m4a": transcript(),
+    f"{MARKUP}.wav": HOSTILE,
+    "客户访谈.mp4": transcript(
+        gaps=((6_000, 8_400),), warnings=(TranscriptWarning("coverage", "2.4 s missing"),)
+    ),
+    "周会.wav": transcript(MEETING[:3], partial=True),
+    "培训.mp3": transcript(),
+    "空房间.wav": transcript((), warnings=(TranscriptWarning("no_speech", "none"),)),
+    "十小时.wav": transcript(repeated_meeting(150, 240_000), duration_ms=36_000_000),
+    LONG_NAME: transcript((Sentence((Token("x" * 400, 0, 9_000, 0.9),)), *MEETING)),
+}
+"""Name to transcript."""
+
+
+def fill(settings: Settings, folder: Path) -> None:
+    """Transcribed recordings with the results above, one that failed, one that was cancelled."""
+    tone = write_tone(folder / "tone.wav")
+    with open_history(settings) as history:
+        for name, result in RESULTS.items():
+            finish(history, queue(history, tone, name).id, result)
+        error = AudioDecodeError("x", path="坏.mp3", reason="damaged")
+        fail(history, queue(history, tone, "坏.mp3").id, error)
+        history.set_state(queue(history, tone, "不要了.wav").id, JobState.CANCELLED)
