@@ -41,6 +41,12 @@
         this.batch = view.batch;
       }
       for (const row of view.rows) this.rows.set(row.job, row);
+      const kept = new Set(view.order); // a recording may have been deleted in the history
+      for (const node of [...this.body.children]) {
+        if (kept.has(node.dataset.job)) continue;
+        this.rows.delete(node.dataset.job);
+        node.remove();
+      }
       const rows = view.order.map((job) => this.rows.get(job)).filter(Boolean);
       const drawn = new Map([...this.body.children].map((node) => [node.dataset.job, node]));
       for (const row of view.rows) {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,11 @@ from asr_core.engine import EXPORT_FORMATS, Engine, JobState, TranscribeOptions
 from asr_core.errors import ExportError, JobStateError, RecordNotFoundError
 from asr_core.settings import Settings
 from asr_core.store.tmp_files import prune
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.model
 
 OPTIONS = TranscribeOptions()
-PATIENCE_S = 240.0
 
 
 @pytest.fixture
@@ -41,16 +40,6 @@ def long_recording(sample: Path, tmp_path: Path) -> Path:
     path = tmp_path / "long.flac"
     soundfile.write(path, np.tile(waveform, 20), rate_hz)
     return path
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Poll with a generous limit; how long it takes is not judged."""
-    deadline = time.monotonic() + PATIENCE_S
-    pause = threading.Event()
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail("the condition did not come true")
-        pause.wait(0.05)
 
 
 def ended(engine: Engine, job_id: str) -> bool:

@@ -14,7 +14,7 @@ from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, R
 from asr_core.results import TranscriptWarning
 from asr_core.settings import Settings
 from tests.seeding import MEETING, fail, finish, queue, sentence, transcript
-from tests.ui.waiting import wait_until
+from tests.waiting import wait_until
 from ui.guard import Page
 from ui.handlers import batch, dictation, system
 from ui.handlers import history as history_tab

@@ -10,7 +10,7 @@ import pytest
 
 from asr_core.engine import Engine
 from asr_core.settings import Settings
-from tests.ui.waiting import wait_until
+from tests.waiting import wait_until
 from ui.guard import Page
 from ui.handlers import dictation, file, system
 
