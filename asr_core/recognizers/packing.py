@@ -82,7 +82,10 @@ def divide(segment: Segment, most_samples: int) -> list[Segment]:
     if len(segment.waveform) <= most_samples:
         return [segment]
     most_ms = most_samples // _MS_SAMPLES
-    cutter = FixedWindows(SegmenterOptions(max_segment_ms=most_ms, cut_zone_ms=most_ms // 2))
+    options = SegmenterOptions(
+        max_segment_ms=most_ms, cut_zone_ms=most_ms // 2, padding_ms=0, min_speech_ms=0
+    )
+    cutter = FixedWindows(options)
     nothing = np.zeros(0, np.float32)
     pieces = [*cutter.accept(segment.waveform, nothing), *cutter.finish()]
     return [

@@ -44,21 +44,22 @@ class Watched:
             self.foreign.append(request.url)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Any]:
+    """Ends with this package: while it runs, no other test can run an event loop of its own."""
     chromium_path()
     with playwright_api().sync_playwright() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(playwright: Any) -> Iterator[Any]:
     running = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
     yield running
     running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Application]:
     """One application for all tests that leave it running; its history is the seeded one.
 
