@@ -135,7 +135,7 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
     if not to_stdout:
         _check_writable(arguments.output)
     cancel = CancelToken()
-    signal.signal(signal.SIGINT, lambda *_: cancel.cancel())
+    _cancel_on_interrupt(cancel)
     failed = 0
     with Engine(settings) as engine:
         for target in _targets(arguments.files, arguments.output, arguments.format):
@@ -155,6 +155,16 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
             else:
                 _tell(_summary(target.path.name, transcript, settings.locale))
     return SOME_FAILED if failed or cancel.is_cancelled else OK
+
+
+def _cancel_on_interrupt(cancel: CancelToken) -> None:
+    """The first Ctrl-C ends after the running group and keeps the text, a second one at once."""
+
+    def interrupted(*_: object) -> None:
+        cancel.cancel()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    signal.signal(signal.SIGINT, interrupted)
 
 
 def _hotwords(value: str | None) -> tuple[str, ...]:
