@@ -23,6 +23,7 @@ from tests.browser.actions import (
     start_batch,
     transcribe,
 )
+from tests.material import repeat
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
 
@@ -59,6 +60,25 @@ def test_sample_becomes_text_that_plays_from_a_click(
         panel.locator(".tl-export").click()
     assert download.value.suggested_filename == "例会片段.txt"
     assert "今天的项目" in Path(download.value.path()).read_text(encoding="utf-8")
+    assert (watched.problems, watched.foreign) == ([], [])
+
+
+def test_upload_shows_progress_then_text_that_plays_from_a_click(
+    served: Application, visit: Callable[..., Any], sample: Path, tmp_path: Path
+) -> None:
+    watched = visit(served.url)
+    page = watched.page
+    transcribe(page, repeat(sample, tmp_path / "周会 两遍.flac", 2))
+    panel = page.locator("#file-transcript")
+    expect(panel.get_by_role("progressbar")).to_be_visible(timeout=PATIENCE_MS)
+    expect(lines(page).first).to_contain_text("各位同事", timeout=PATIENCE_MS)
+    expect(panel.locator(".tl-is-done")).to_be_visible(timeout=PATIENCE_MS)
+    expect(panel.locator(".tl-name")).to_have_text("周会 两遍.flac")
+    # The second turn of the sample begins at 30.4 s.
+    again = lines(page).filter(has_text="各位同事").nth(1)
+    again.locator("time").click()
+    playing_between(page, "file", 29, 37)
+    expect(again).to_have_attribute("aria-current", "true")
     assert (watched.problems, watched.foreign) == ([], [])
 
 

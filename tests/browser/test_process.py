@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from tests.application import Application, unused_port
-from tests.browser.actions import PATIENCE_MS, expect, lines, transcribe
+from tests.browser.actions import (
+    PATIENCE_MS,
+    expect,
+    lines,
+    open_entry,
+    search,
+    transcribe,
+)
 from tests.material import repeat
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
@@ -29,6 +36,22 @@ def test_killed_server_goes_on_with_the_job_and_the_page_finds_it_again(
     expect(panel.locator(".tl-is-done")).to_be_visible(timeout=PATIENCE_MS)
     expect(panel.locator(".tl-name")).to_have_text("例会.flac")
     assert lines(page).count() >= 12
+
+
+def test_a_record_is_found_in_the_history_after_a_restart(
+    application: Application, visit: Callable[..., Any], sample: Path
+) -> None:
+    page = visit(application.url).page
+    transcribe(page, sample)
+    expect(page.locator("#file-transcript .tl-is-done")).to_be_visible(timeout=PATIENCE_MS)
+    said = lines(page).all_inner_texts()
+    application.stop()
+    application.start()
+    page = visit(application.url).page
+    expect(search(page, "用户进行")).to_have_count(1)
+    panel = open_entry(page, sample.name)
+    expect(panel).to_contain_text("今天的项目")
+    assert lines(page, "history").all_inner_texts() == said
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["terminate", "interrupt"])
