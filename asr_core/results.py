@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 SAMPLE_RATE_HZ = 16_000
 """Sample rate of every waveform inside the engine."""
@@ -161,9 +161,6 @@ class Transcript:
     def rtf(self) -> float:
         """Processing seconds per audio second; 0 for an empty recording."""
         return self.processing_ms / self.duration_ms if self.duration_ms else 0.0
-
-    def with_warning(self, code: str, message: str) -> Transcript:
-        return replace(self, warnings=(*self.warnings, TranscriptWarning(code, message)))
 
 
 def written_parts(tokens: Sequence[Token], spans: Sequence[WrittenSpan]) -> list[tuple[str, str]]:

@@ -20,11 +20,9 @@ class Window:
 
     Attributes:
         segments: at least one, in time order.
-        indices: their places in the list that was packed.
     """
 
     segments: tuple[Segment, ...]
-    indices: tuple[int, ...]
 
     @property
     def waveform(self) -> Float32:
@@ -69,11 +67,11 @@ def pack(segments: Sequence[Segment], window_samples: int) -> list[Window]:
     for index, segment in enumerate(segments):
         length = segment.end - segment.start
         if index > first and used + length > window_samples:
-            windows.append(_window(segments, first, index))
+            windows.append(Window(tuple(segments[first:index])))
             first, used = index, 0
         used += length
     if first < len(segments):
-        windows.append(_window(segments, first, len(segments)))
+        windows.append(Window(tuple(segments[first:])))
     return windows
 
 
@@ -98,7 +96,3 @@ def divide(segment: Segment, most_samples: int) -> list[Segment]:
         )
         for piece in pieces
     ]
-
-
-def _window(segments: Sequence[Segment], first: int, end: int) -> Window:
-    return Window(tuple(segments[first:end]), tuple(range(first, end)))

@@ -40,6 +40,7 @@ _MOST_WORKERS = 2  # batches side by side use two cores better than one batch on
 _MAX_LENGTH = 448  # text positions of the decoder
 _NO_SPEECH = 0.6  # with a low log-probability: the rule of OpenAI's transcribe.py
 _LOW_LOGPROB = -1.0
+_LEAST_CONFIDENCE = 0.35  # mean of a segment; read clips have 0.6 and more, inventions 0.1 to 0.3
 _STRICT = {"repetition_penalty": 1.1, "no_repeat_ngram_size": 5}
 _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 
@@ -168,7 +169,7 @@ class WhisperRecognizer:
     def _take_again(self, segments: Sequence[Segment]) -> list[_Take]:
         """Each segment on its own, in short pieces, without the prompt and without repeats."""
         pieces = [divide(segment, SHORT_WINDOW_SAMPLES) for segment in segments]
-        windows = [Window((piece,), (0,)) for parts in pieces for piece in parts]
+        windows = [Window((piece,)) for parts in pieces for piece in parts]
         takes = iter(self._take(windows, self._bare_prompt, _STRICT))
         joined = []
         for parts in pieces:
@@ -181,16 +182,16 @@ class WhisperRecognizer:
         self, windows: Sequence[Window], prompt: Sequence[int], limits: dict[str, Any]
     ) -> list[_Take]:
         """Recognize windows; one take per segment in the order of the windows."""
-        decoded: dict[int, _Decoded] = {}
+        decoded: dict[Window, _Decoded] = {}
         batches = list(self._batches(windows))
         results = self._pool.map(lambda batch: self._decode(batch, prompt, limits), batches)
         for batch, texts in zip(batches, results, strict=True):
-            decoded.update(zip(map(id, batch), texts, strict=True))
+            decoded.update(zip(batch, texts, strict=True))
         takes: list[_Take] = []
         for window in windows:
-            result = decoded[id(window)]
+            result = decoded[window]
             takes.extend(
-                _Take(tokens_from_pieces(pieces), result.looped)
+                _Take(_believable(tokens_from_pieces(pieces)), result.looped)
                 for pieces in _by_segment(window, result.pieces)
             )
         return takes
@@ -282,6 +283,12 @@ def _better(segment: Segment, first: _Take, second: _Take) -> _Take:
         return bool(take.tokens), not take.looped, not dense, take.chars
 
     return second if rank(second) > rank(first) else first
+
+
+def _believable(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The tokens, or none when the model itself hardly believes them (text over silence)."""
+    total = sum(token.confidence for token in tokens)
+    return tokens if total >= _LEAST_CONFIDENCE * len(tokens) else ()
 
 
 def _is_short(window: Window) -> bool:

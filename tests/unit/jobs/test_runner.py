@@ -1,5 +1,6 @@
 """The runner with a real history and a transcription that the test leads step by step."""
 
+import dataclasses
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from asr_core.errors import (
 from asr_core.events import EventSink, Progress
 from asr_core.jobs.model import Job, JobState
 from asr_core.jobs.runner import JobRunner
-from asr_core.results import Sentence, Transcript
+from asr_core.results import Sentence, Transcript, TranscriptWarning
 from asr_core.store.database import Database
 from asr_core.store.history import History
 from asr_core.transcription.cancel import CancelToken
@@ -146,7 +147,8 @@ def test_silence_is_done_and_not_an_error(
     history: History, runner: JobRunner, led: Led, ends: Ends, job: Job
 ) -> None:
     runner.submit(job)
-    silent = transcript().with_warning("no_speech", "no speech was found")
+    warning = TranscriptWarning("no_speech", "no speech was found")
+    silent = dataclasses.replace(transcript(), warnings=(warning,))
     led.end(lambda: silent)
     assert ends.wait(job).state is JobState.DONE
     assert history.record(job.recording_id).transcript == silent
