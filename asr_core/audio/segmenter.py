@@ -107,8 +107,14 @@ class Segmenter:
         self._segment_start: int | None = None  # None until the blip is long enough
         self._pending: _Span | None = None
         self._previous_end = 0
+        self._settled = 0
         self._ready: list[Segment] = []
         self._finished = False
+
+    @property
+    def settled(self) -> int:
+        """Position in samples; no later segment starts before it. Never falls."""
+        return max(self._settled, self._previous_end)
 
     def accept(self, waveform: Float32, probabilities: Float32) -> list[Segment]:
         """Feed the next piece.
@@ -225,6 +231,7 @@ class Segmenter:
         needed -= self._padding
         if self._pending:
             needed = min(needed, self._pending.start)
+        self._settled = max(self._settled, needed)
         # Speech that begins right after a call reaches back behind what that call has dropped.
         needed = max(needed, self._first_window * WINDOW_SAMPLES)
         self._history.drop_before(needed)
@@ -245,6 +252,11 @@ class FixedWindows:
         self._history = WaveformHistory()
         self._start = 0
         self._finished = False
+
+    @property
+    def settled(self) -> int:
+        """Position in samples; the next segment starts there."""
+        return self._start
 
     def accept(self, waveform: Float32, probabilities: Float32) -> list[Segment]:  # noqa: ARG002
         """Feed the next piece; ``probabilities`` are not used."""

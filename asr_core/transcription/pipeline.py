@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from asr_core.audio.decode import AudioSource, open_audio
-from asr_core.audio.segmenter import FixedWindows, Segment, Segmenter, SegmenterOptions
-from asr_core.audio.vad import load_silero_vad
+from asr_core.audio.detector import open_detector
+from asr_core.audio.segmenter import Segment
 from asr_core.errors import NormalizationError, TranscriptionCancelled
 from asr_core.events import EventSink, Progress
 from asr_core.recognizers.base import RecognizeOptions, Recognizer
@@ -138,22 +136,17 @@ class _Run:
 
     def _detected(self) -> Iterator[Segment]:
         """Segments of the recording as it is decoded."""
-        whole = (self.options.vad or self.stages.vad) == "off"
-        segmenter = FixedWindows(SegmenterOptions()) if whole else Segmenter(SegmenterOptions())
-        vad = None if whole else load_silero_vad()
-        nothing = np.zeros(0, np.float32)
+        detector = open_detector(self.options.vad or self.stages.vad)
         try:
-            stream = vad.stream() if vad else None
+            stream = detector.stream()
             for block in self.source.blocks():
                 self.cancel.raise_if_cancelled()
-                yield from segmenter.accept(block, stream.accept(block) if stream else nothing)
+                yield from stream.accept(block)
                 if self.source.position_samples - self._told >= _SILENT_PROGRESS_SAMPLES:
                     self._report_silence()
-            yield from segmenter.accept(nothing, stream.finish() if stream else nothing)
-            yield from segmenter.finish()
+            yield from stream.finish()
         finally:
-            if vad:
-                vad.close()
+            detector.close()
 
     def _add(self, segment: Segment) -> None:
         if self.recognizer.passes([*self._group, segment]) > self._group_passes:
