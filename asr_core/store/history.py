@@ -312,6 +312,17 @@ class History:
         """
         return self._kept(self._database.read(lambda db: recording_rows.get(db, recording_id)))
 
+    def peaks_path(self, recording_id: str) -> Path | None:
+        """Where the peaks of a recording lie or belong; ``None`` when it is not kept.
+
+        Raises:
+            RecordNotFoundError: no recording has that id.
+        """
+        stored = self._database.read(lambda db: recording_rows.get(db, recording_id))["stored_name"]
+        name = recordings.peaks_name(recording_id)
+        # A recording of that very name is not overwritten.
+        return None if stored in (None, name) else self._folder / name
+
     def delete(self, ids: Collection[str]) -> None:
         """Remove recordings with everything that belongs to them; unknown ids are passed over.
 
@@ -342,7 +353,7 @@ class History:
         def recover(db: sqlite_utils.Database) -> builtins.list[Job]:
             waiting = job_rows.recover(db)
             recording_rows.delete_abandoned(db)
-            recordings.sweep(self._folder, recording_rows.stored_names(db))
+            recordings.sweep(self._folder, recording_rows.file_names(db))
             return waiting
 
         return self._database.write(recover)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import sqlite_utils
@@ -10,6 +10,7 @@ import sqlite_utils
 from asr_core.errors import RecordNotFoundError
 from asr_core.store import search
 from asr_core.store.job_rows import now_ms
+from asr_core.store.recordings import peaks_name
 
 _UNLISTED_AGE_MS = 3_600_000
 """A recording that has had no job for this long was left behind by a process that died."""
@@ -30,12 +31,12 @@ def not_found(recording_id: str) -> RecordNotFoundError:
 
 def delete(db: sqlite_utils.Database, where: str, values: Mapping[str, Any]) -> list[str]:
     """Delete recordings with all that refers to them; returns the names of their files."""
-    sql = f"SELECT number, stored_name FROM recordings WHERE {where}"  # noqa: S608 - our words
-    chosen = db.execute(sql, dict(values)).fetchall()
-    for number, _ in chosen:
+    names = list(_files(db, where, values))
+    sql = f"SELECT number FROM recordings WHERE {where}"  # noqa: S608 - our words
+    for (number,) in db.execute(sql, dict(values)).fetchall():
         search.remove(db, number)
         db.execute("DELETE FROM recordings WHERE number = ?", [number])
-    return [stored for _, stored in chosen if stored is not None]
+    return names
 
 
 def delete_abandoned(db: sqlite_utils.Database) -> None:
@@ -45,7 +46,16 @@ def delete_abandoned(db: sqlite_utils.Database) -> None:
     delete(db, f"created_ms < :before AND {no_job}", {"before": before})
 
 
-def stored_names(db: sqlite_utils.Database) -> set[str]:
-    """The files in the recordings folder that belong to a recording."""
-    rows = db.execute("SELECT stored_name FROM recordings WHERE stored_name IS NOT NULL")
-    return {stored for (stored,) in rows}
+def file_names(db: sqlite_utils.Database) -> set[str]:
+    """The files in the recordings folder that belong to a recording: copies and their peaks."""
+    return set(_files(db, "true", {}))
+
+
+def _files(db: sqlite_utils.Database, where: str, values: Mapping[str, Any]) -> Iterator[str]:
+    sql = (
+        "SELECT id, stored_name FROM recordings"  # noqa: S608 - our words
+        f" WHERE stored_name IS NOT NULL AND ({where})"
+    )
+    for recording_id, stored in db.execute(sql, dict(values)).fetchall():
+        yield stored
+        yield peaks_name(recording_id)

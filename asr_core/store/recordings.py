@@ -1,7 +1,8 @@
 """The folder of kept recordings: how a file gets in, and what a crash leaves behind.
 
 A copy is written under a temporary name and renamed inside the database transaction that makes
-it known. Whoever holds the write lock therefore sees either both or neither.
+it known. Whoever holds the write lock therefore sees either both or neither. The peaks of a
+recording lie beside it.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ logger = logging.getLogger(__name__)
 
 _BLOCK_BYTES = 1 << 20
 _LONGEST_NAME = 255
-_TEMPORARY = re.compile(r"[0-9a-f]{32}\.([0-9-]*)\.part")
+_TEMPORARY = re.compile(r"[0-9a-f]{32}\.(?:([0-9-]*)|peaks\.[0-9a-f]{32})\.part")
 _REASONS = {errno.ENOSPC: "disk_full", errno.EDQUOT: "disk_full", errno.EROFS: "read_only"}
 _KEPT = re.compile(r"[0-9a-f]{32}(\.[A-Za-z0-9]{1,8})?")
+_PEAKS_SUFFIX = ".peaks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,14 @@ def take(source: Path, folder: Path, recording_id: str, *, keep_copy: bool) -> C
 
 def stored_name(source: Path, recording_id: str) -> str:
     """The file name of a kept copy: the id, with the suffix when that is plain and short."""
-    suffix = source.suffix
-    return recording_id + (suffix.lower() if _KEPT.fullmatch(recording_id + suffix) else "")
+    suffix = source.suffix.lower()
+    plain = _KEPT.fullmatch(recording_id + suffix) and suffix != _PEAKS_SUFFIX
+    return recording_id + (suffix if plain else "")
+
+
+def peaks_name(recording_id: str) -> str:
+    """The file name of a kept recording's peaks, whether they exist or not."""
+    return recording_id + _PEAKS_SUFFIX
 
 
 def clean_name(name: str) -> str:
@@ -71,15 +79,17 @@ def clean_name(name: str) -> str:
 
 
 def sweep(folder: Path, known: Collection[str]) -> None:
-    """Remove copies that a dead process left unfinished or that no recording knows.
+    """Remove files that a dead process left unfinished or that no recording knows.
+
+    Unfinished peaks go whoever writes them: they are made anew when somebody wants to see them.
 
     Args:
         folder: the recordings folder.
-        known: the stored names in the database, read under its write lock.
+        known: names of files that belong to a recording, read under the database's write lock.
     """
     for path in folder.iterdir() if folder.is_dir() else ():
         unfinished = _TEMPORARY.fullmatch(path.name)
-        if unfinished and runs_elsewhere(unfinished[1]):
+        if unfinished and runs_elsewhere(unfinished[1] or ""):
             continue
         if unfinished or (_KEPT.fullmatch(path.name) and path.name not in known):
             remove(path)

@@ -98,6 +98,8 @@ def test_the_copy_of_a_link_is_what_the_link_points_to(
         ("a.w v", ""),
         ("a.verylongsuffix", ""),
         ("a.w;v", ""),
+        ("a.peaks", ""),
+        ("a.PEAKS", ""),
     ],
 )
 def test_only_a_plain_short_suffix_is_kept(name: str, suffix: str) -> None:
@@ -193,13 +195,16 @@ def test_recovery_clears_what_nobody_knows_and_nothing_else(
         f"{'3' * 32}..part",
         f"{'4' * 32}.{reused_pid}.part",
         f"{'5' * 32}.wav",
+        f"{'5' * 32}.peaks",
+        f"{recording_id}.peaks.{'7' * 32}.part",
+        f"{recording_id}.peaks",
         "6" * 32,
         "notes.txt",
     ]:
         (folder / name).write_bytes(b"")
     history.recover_interrupted()
     left = {path.name for path in folder.iterdir()}
-    assert left == {f"{recording_id}.mp3", "notes.txt"}
+    assert left == {f"{recording_id}.mp3", f"{recording_id}.peaks", "notes.txt"}
 
 
 def test_recovery_spares_what_a_living_process_is_writing(history: History, folder: Path) -> None:
@@ -221,6 +226,42 @@ def test_recovery_spares_what_a_living_process_is_writing(history: History, fold
         other.communicate()
     history.recover_interrupted()
     assert not path.exists()
+
+
+def test_peaks_lie_beside_the_recording_and_go_with_it(
+    history: History, source: Path, folder: Path
+) -> None:
+    recording_id = recording(history, source)
+    peaks = history.peaks_path(recording_id)
+    assert peaks == folder / f"{recording_id}.peaks"
+    peaks.write_bytes(b"peaks")
+    history.delete([recording_id])
+    assert list(folder.iterdir()) == []
+
+
+def test_a_recording_without_peaks_is_deleted_as_well(
+    history: History, source: Path, folder: Path
+) -> None:
+    history.delete([recording(history, source)])
+    assert list(folder.iterdir()) == []
+
+
+def test_what_is_not_kept_has_no_place_for_peaks(history: History, source: Path) -> None:
+    assert history.peaks_path(recording(history, source, keep_copy=False)) is None
+    with pytest.raises(RecordNotFoundError):
+        history.peaks_path("0" * 32)
+
+
+def test_a_recording_that_is_called_like_peaks_is_never_taken_for_them(
+    history: History, database: Database, source: Path
+) -> None:
+    recording_id = recording(history, source.rename(source.with_suffix(".peaks")))
+    kept = history.recording_path(recording_id)
+    assert kept is not None
+    assert history.peaks_path(recording_id) != kept
+    sql = "UPDATE recordings SET stored_name = ? WHERE id = ?"
+    database.write(lambda db: db.execute(sql, [f"{recording_id}.peaks", recording_id]))
+    assert history.peaks_path(recording_id) is None
 
 
 def test_recordings_that_never_got_a_job_are_cleared_after_an_hour(
