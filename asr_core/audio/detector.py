@@ -101,7 +101,7 @@ class _FixedSegments:
         return self._windows.settled
 
     def accept(self, waveform: Float32) -> list[Segment]:
-        return self._windows.accept(waveform, np.zeros(0, np.float32))
+        return self._windows.accept(waveform)
 
     def finish(self) -> list[Segment]:
         return self._windows.finish()

@@ -6,14 +6,15 @@ from collections import deque
 
 import numpy as np
 
+from asr_core.errors import UsageError
 from asr_core.runtime.session import Float32
 
 
-class WaveformHistory:
-    """The latest samples of a recording, addressed by their position in it.
+class StreamHistory:
+    """The latest values of a stream, addressed by their position in it.
 
     Attributes:
-        start: position of the oldest sample kept.
+        start: position of the oldest value kept.
         end: one past the newest.
     """
 
@@ -22,20 +23,27 @@ class WaveformHistory:
         self.start = 0
         self.end = 0
 
-    def append(self, waveform: Float32) -> None:
-        """Keep a copy of the next samples, float32, shape (samples,)."""
-        if len(waveform):
-            self._pieces.append(np.array(waveform, np.float32))
-            self.end += len(waveform)
+    def append(self, values: Float32) -> None:
+        """Keep a copy of the next values, float32, shape (values,)."""
+        if len(values):
+            self._pieces.append(np.array(values, np.float32))
+            self.end += len(values)
 
     def slice(self, start: int, end: int) -> Float32:
-        """A copy of ``[start, end)``, which must lie within what is kept."""
+        """A copy of ``[start, end)``.
+
+        Raises:
+            UsageError: part of it was dropped or has not arrived.
+        """
+        if start < end and not self.start <= start < end <= self.end:
+            raise UsageError(f"[{start}, {end}) is not within [{self.start}, {self.end})")
         parts: list[Float32] = []
         position = self.start
         for piece in self._pieces:
             if position >= end:
                 break
-            parts.append(piece[max(start - position, 0) : max(end - position, 0)])
+            if position + len(piece) > start:
+                parts.append(piece[max(start - position, 0) : max(end - position, 0)])
             position += len(piece)
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 

@@ -1,12 +1,14 @@
-"""Speech segments of a recording, cut from voice-activity probabilities."""
+"""Speech segments of a recording: padded, and short enough for a recognizer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from asr_core.audio.history import WaveformHistory
+from asr_core.audio.history import StreamHistory
+from asr_core.audio.speech_states import SpeechTracker
 from asr_core.audio.vad import WINDOW_SAMPLES
 from asr_core.errors import UsageError
 from asr_core.results import SAMPLE_RATE_HZ
@@ -77,115 +79,130 @@ class SegmenterOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A segment whose right padding is still open."""
+    """A segment whose end, or whose right padding, is still open."""
 
     start: int
     speech_start: int
     speech_end: int
 
 
-class Segmenter:
-    """Turns the probabilities of one recording into segments while it arrives.
+class SpanSegmenter:
+    """Turns the speech intervals of one recording into segments while it arrives.
 
-    Segments are sorted and disjoint; every sample of detected speech lies between the
+    Segments are sorted and disjoint; every sample of the intervals lies between the
     ``speech_start`` and ``speech_end`` of exactly one. The result does not depend on how the
-    recording is divided into pieces, and memory not on its length.
+    recording is divided into pieces, and memory not on its length, as long as ``settled`` keeps
+    up with it.
+
+    Args:
+        options: padding and limit; the others are the detector's.
+        probabilities: of speech, by window of 512 samples, kept up to date by the owner; a cut
+            avoids likely speech. Dropped here where they are no longer needed.
     """
 
-    def __init__(self, options: SegmenterOptions) -> None:
-        self._options = options
-        self._min_speech = options.min_speech_ms * _MS_SAMPLES
-        self._min_silence = options.min_silence_ms * _MS_SAMPLES
+    def __init__(
+        self, options: SegmenterOptions, probabilities: StreamHistory | None = None
+    ) -> None:
         self._padding = options.padding_ms * _MS_SAMPLES
         self._max = options.max_segment_ms * _MS_SAMPLES
-        self._history = WaveformHistory()
-        self._probabilities: list[float] = []  # of the windows from _first_window on
-        self._first_window = 0
-        self._next_window = 0
-        self._speech_start: int | None = None  # of the current speech or blip
-        self._silence_start: int | None = None  # of a pause inside it
-        self._segment_start: int | None = None  # None until the blip is long enough
-        self._pending: _Span | None = None
-        self._previous_end = 0
-        self._settled = 0
+        self._zone = options.cut_zone_ms * _MS_SAMPLES
+        self._history = StreamHistory()
+        self._probabilities = probabilities or StreamHistory()
+        self._promised = 0  # no later interval begins before it
+        self._open: _Span | None = None  # speech that goes on
+        self._pending: _Span | None = None  # ended; its right padding depends on what follows
+        self._previous_end = 0  # of the last segment handed out
         self._ready: list[Segment] = []
         self._finished = False
 
     @property
+    def samples(self) -> int:
+        """Length of the recording so far."""
+        return self._history.end
+
+    @property
     def settled(self) -> int:
         """Position in samples; no later segment starts before it. Never falls."""
-        return max(self._settled, self._previous_end)
+        span = self._pending or self._open
+        return max(span.start if span else self._promised - self._padding, self._previous_end)
 
-    def accept(self, waveform: Float32, probabilities: Float32) -> list[Segment]:
+    def accept(
+        self,
+        waveform: Float32,
+        spans: Sequence[tuple[int, int]],
+        settled: int,
+        open_span: tuple[int, int] | None = None,
+    ) -> list[Segment]:
         """Feed the next piece.
 
         Args:
             waveform: float32 mono 16 kHz, shape (samples,), may be empty.
-            probabilities: of the windows of 512 samples that became complete, float32, shape
-                (windows,); they may lag behind the waveform.
+            spans: speech that ended, ``(start, end)`` in samples, half-open, in time order and
+                disjoint, within the waveform so far.
+            settled: position before which no later interval begins, the open one included.
+            open_span: speech that has not ended, as far as it is certain; it comes in ``spans``
+                later, with the same start. Long speech is cut before its end that way.
 
         Returns:
             Segments that became final, in time order.
+
+        Raises:
+            UsageError: the intervals are not as above, or the recording is finished.
         """
+        self._require_unfinished()
+        self._history.append(waveform)
+        self._take(spans)
+        if open_span:
+            self._extend(*open_span)
+        self._promised = max(self._promised, min(settled, self.samples))
+        if self._pending and self._promised - self._pending.speech_end >= 2 * self._padding:
+            self._release(self._promised)
+        self._history.drop_before(self.settled)
+        self._probabilities.drop_before(self.settled // WINDOW_SAMPLES)
+        return self._take_ready()
+
+    def finish(self, spans: Sequence[tuple[int, int]] = ()) -> list[Segment]:
+        """End of the recording: the remaining segments.
+
+        Args:
+            spans: the last intervals; one that reaches beyond the recording ends with it. An open
+                interval that is not among them ends where it was last certain.
+        """
+        self._require_unfinished()
+        self._finished = True
+        total = self.samples
+        self._take([(start, min(end, total)) for start, end in spans if start < total])
+        self._close()
+        self._release(total)
+        return self._take_ready()
+
+    def _require_unfinished(self) -> None:
         if self._finished:
             raise UsageError("The segmenter is finished")
-        self._history.append(waveform)
-        self._probabilities.extend(probabilities.tolist())
-        known = self._first_window + len(self._probabilities)
-        while self._next_window < min(known, self._history.end // WINDOW_SAMPLES):
-            self._step()
-        self._forget()
-        return self._take_ready()
 
-    def finish(self) -> list[Segment]:
-        """End of the recording: the remaining segments."""
-        total = self._history.end
-        known = self._first_window + len(self._probabilities)
-        while self._next_window < known and self._next_window * WINDOW_SAMPLES < total:
-            self._step()
-        if self._speech_start is not None:
-            if self._silence_start is None:
-                self._extend(total)
-            self._end_speech(total if self._silence_start is None else self._silence_start)
-        self._release(total)
-        self._finished = True
-        return self._take_ready()
+    def _take(self, spans: Sequence[tuple[int, int]]) -> None:
+        for start, end in spans:
+            self._extend(start, end)
+            self._close()
+            self._promised = end
 
-    def _step(self) -> None:
-        """Account for one window."""
-        probability = self._probabilities[self._next_window - self._first_window]
-        begin = self._next_window * WINDOW_SAMPLES
-        end = min(begin + WINDOW_SAMPLES, self._history.end)
-        self._next_window += 1
-        if self._speech_start is None:
-            if probability < self._options.threshold:
-                if self._pending and end - self._pending.speech_end >= 2 * self._padding:
-                    self._release(end)
-                return
-            self._speech_start = begin
-        elif probability >= self._options.threshold:
-            self._silence_start = None
-        elif probability < self._options.neg_threshold and self._silence_start is None:
-            self._silence_start = begin
-        if self._silence_start is None:
-            self._extend(end)
-        elif end - self._silence_start >= self._min_silence:
-            self._end_speech(self._silence_start)
+    def _extend(self, speech_start: int, speech_end: int) -> None:
+        """Speech goes on up to ``speech_end``: cut what is too long for one segment."""
+        if not self._promised <= speech_start < speech_end <= self.samples:
+            raise UsageError(
+                f"Speech [{speech_start}, {speech_end}) is empty, out of order or not heard yet"
+            )
+        if self._open:
+            start, speech_start = self._open.start, self._open.speech_start
+        else:
+            start = self._begin(speech_start)
+        while speech_end - start > self._max:
+            cut = self._quietest(start + self._max)
+            self._emit(_Span(start, speech_start, cut), cut)
+            start = speech_start = cut
+        self._open = _Span(start, speech_start, speech_end)
 
-    def _extend(self, end: int) -> None:
-        """Speech goes on up to ``end``: take it for speech, cut it, or neither yet."""
-        if self._speech_start is None:
-            return
-        if self._segment_start is None:
-            if end - self._speech_start < self._min_speech:
-                return
-            self._segment_start = self._begin_segment(self._speech_start)
-        while end - self._segment_start > self._max:
-            cut = self._quietest(self._segment_start + self._max)
-            self._emit(_Span(self._segment_start, self._speech_start, cut), cut)
-            self._segment_start = self._speech_start = cut
-
-    def _begin_segment(self, speech_start: int) -> int:
+    def _begin(self, speech_start: int) -> int:
         """Start of the padded segment; settles the right padding of the one before."""
         start = speech_start - self._padding
         if self._pending:
@@ -194,10 +211,9 @@ class Segmenter:
             start = max(start, middle)
         return max(start, self._previous_end)
 
-    def _end_speech(self, speech_end: int) -> None:
-        if self._speech_start is not None and self._segment_start is not None:
-            self._pending = _Span(self._segment_start, self._speech_start, speech_end)
-        self._speech_start = self._silence_start = self._segment_start = None
+    def _close(self) -> None:
+        if self._open:
+            self._pending, self._open = self._open, None
 
     def _release(self, limit: int) -> None:
         """Emit the pending segment, padded up to ``limit`` at most."""
@@ -216,76 +232,91 @@ class Segmenter:
         return ready
 
     def _quietest(self, zone_end: int) -> int:
-        zone_start = zone_end - self._options.cut_zone_ms * _MS_SAMPLES
-        first = zone_start // WINDOW_SAMPLES
-        known = self._probabilities[first - self._first_window :]
-        return find_quietest(self._history, zone_start, zone_end, np.asarray(known, np.float32))
-
-    def _forget(self) -> None:
-        """Drop what no later segment can contain."""
-        needed = self._next_window * WINDOW_SAMPLES
-        if self._segment_start is not None:
-            needed = self._segment_start
-        elif self._speech_start is not None:
-            needed = self._speech_start
-        needed -= self._padding
-        if self._pending:
-            needed = min(needed, self._pending.start)
-        self._settled = max(self._settled, needed)
-        # Speech that begins right after a call reaches back behind what that call has dropped.
-        needed = max(needed, self._first_window * WINDOW_SAMPLES)
-        self._history.drop_before(needed)
-        windows = needed // WINDOW_SAMPLES - self._first_window
-        del self._probabilities[:windows]
-        self._first_window += windows
+        zone_start = zone_end - self._zone
+        last_window = min(-(-zone_end // WINDOW_SAMPLES), self._probabilities.end)
+        known = self._probabilities.slice(zone_start // WINDOW_SAMPLES, last_window)
+        return find_quietest(self._history, zone_start, zone_end, known)
 
 
-class FixedWindows:
-    """Cuts a whole recording at quiet places, without voice activity: every sample is speech.
+class Segmenter:
+    """Turns the probabilities of one recording into segments while it arrives.
 
-    Same interface as :class:`Segmenter`.
+    The result does not depend on how the recording is divided into pieces, and memory not on its
+    length. See :class:`SpanSegmenter` for the segments.
     """
 
     def __init__(self, options: SegmenterOptions) -> None:
-        self._max = options.max_segment_ms * _MS_SAMPLES
-        self._zone = options.cut_zone_ms * _MS_SAMPLES
-        self._history = WaveformHistory()
-        self._start = 0
-        self._finished = False
+        self._tracker = SpeechTracker(
+            threshold=options.threshold,
+            neg_threshold=options.neg_threshold,
+            min_speech_samples=options.min_speech_ms * _MS_SAMPLES,
+            min_silence_samples=options.min_silence_ms * _MS_SAMPLES,
+        )
+        self._probabilities = StreamHistory()
+        self._spans = SpanSegmenter(options, self._probabilities)
+
+    @property
+    def settled(self) -> int:
+        """Position in samples; no later segment starts before it. Never falls."""
+        return self._spans.settled
+
+    def accept(self, waveform: Float32, probabilities: Float32) -> list[Segment]:
+        """Feed the next piece.
+
+        Args:
+            waveform: float32 mono 16 kHz, shape (samples,), may be empty.
+            probabilities: of the windows of 512 samples that became complete, float32, shape
+                (windows,); they may lag behind the waveform, and the last one of the recording
+                may be of a window that is not complete.
+
+        Returns:
+            Segments that became final, in time order.
+        """
+        self._probabilities.append(probabilities)
+        total = self._spans.samples + len(waveform)
+        ended = self._track(total // WINDOW_SAMPLES, total)
+        tracker = self._tracker
+        return self._spans.accept(waveform, ended, tracker.settled, tracker.open_span)
+
+    def finish(self) -> list[Segment]:
+        """End of the recording: the remaining segments."""
+        total = self._spans.samples
+        ended = self._track(-(-total // WINDOW_SAMPLES), total)
+        return self._spans.finish([*ended, *self._tracker.finish(total)])
+
+    def _track(self, windows: int, total: int) -> list[tuple[int, int]]:
+        """Account for the first ``windows`` of the recording as far as they are known."""
+        last = min(windows, self._probabilities.end)
+        return self._tracker.accept(self._probabilities.slice(self._tracker.windows, last), total)
+
+
+class FixedWindows:
+    """Cuts a whole recording at quiet places, without voice activity: every sample is speech."""
+
+    def __init__(self, options: SegmenterOptions) -> None:
+        self._spans = SpanSegmenter(options)
 
     @property
     def settled(self) -> int:
         """Position in samples; the next segment starts there."""
-        return self._start
+        return self._spans.settled
 
-    def accept(self, waveform: Float32, probabilities: Float32) -> list[Segment]:  # noqa: ARG002
-        """Feed the next piece; ``probabilities`` are not used."""
-        if self._finished:
-            raise UsageError("The segmenter is finished")
-        self._history.append(waveform)
-        segments = []
-        while self._history.end - self._start > self._max:
-            limit = self._start + self._max
-            nothing = np.zeros(0, np.float32)
-            segments.append(
-                self._cut(find_quietest(self._history, limit - self._zone, limit, nothing))
-            )
-        return segments
+    def accept(self, waveform: Float32) -> list[Segment]:
+        """Feed the next piece, float32 mono 16 kHz, shape (samples,), may be empty.
+
+        Returns:
+            Segments that became final, in time order.
+        """
+        total = self._spans.samples + len(waveform)
+        return self._spans.accept(waveform, (), 0, (0, total) if total else None)
 
     def finish(self) -> list[Segment]:
         """End of the recording: the last window."""
-        self._finished = True
-        return [self._cut(self._history.end)] if self._history.end > self._start else []
-
-    def _cut(self, end: int) -> Segment:
-        start, self._start = self._start, end
-        waveform = self._history.slice(start, end)
-        self._history.drop_before(end)
-        return Segment(start, end, start, end, waveform)
+        return self._spans.finish()
 
 
 def find_quietest(
-    history: WaveformHistory, zone_start: int, zone_end: int, probabilities: Float32
+    history: StreamHistory, zone_start: int, zone_end: int, probabilities: Float32
 ) -> int:
     """Best place to cut inside a zone: quiet, and unlikely to be speech.
 

@@ -84,8 +84,7 @@ def divide(segment: Segment, most_samples: int) -> list[Segment]:
         max_segment_ms=most_ms, cut_zone_ms=most_ms // 2, padding_ms=0, min_speech_ms=0
     )
     cutter = FixedWindows(options)
-    nothing = np.zeros(0, np.float32)
-    pieces = [*cutter.accept(segment.waveform, nothing), *cutter.finish()]
+    pieces = [*cutter.accept(segment.waveform), *cutter.finish()]
     return [
         Segment(
             start=segment.start + piece.start,
