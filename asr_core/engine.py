@@ -12,11 +12,13 @@ from pathlib import Path
 from types import TracebackType
 
 from asr_core.audio.decode import is_browser_playable, probe, write_playback
+from asr_core.audio.peaks import is_peaks_file, reduce_peaks, write_peaks
 from asr_core.errors import (
     AsrError,
     DeviceUnavailableError,
     ExportError,
     NormalizationError,
+    RecordNotFoundError,
     UnknownModelError,
 )
 from asr_core.events import EventSink, Progress
@@ -141,6 +143,7 @@ class Engine:
         self._lock = threading.Lock()  # guards _stages
         self._stages: Stages | None = None
         self._playback_lock = threading.Lock()  # one conversion at a time
+        self._peaks_lock = threading.Lock()  # one recording at a time is decoded for its peaks
         self._stopping = threading.Event()
         self._keeper = threading.Thread(target=self._keep_house, name="housekeeping", daemon=True)
 
@@ -319,6 +322,52 @@ class Engine:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_playback(path, target)
         return target
+
+    def peaks(self, recording_id: str) -> Path | None:
+        """The peaks file of a recording; a finished one that lacks it is decoded for it now.
+
+        Returns:
+            ``None`` when the recording is not kept or gone, has a job that waits or runs, or the
+            engine closes meanwhile.
+
+        Raises:
+            RecordNotFoundError: no recording has that id.
+            AudioError: the recording cannot be decoded or the file cannot be written.
+        """
+        target = self._history.peaks_path(recording_id)
+        if target is None or is_peaks_file(target):
+            return target
+        with self._peaks_lock:
+            if is_peaks_file(target):
+                return target
+            record = self._history.record(recording_id)
+            if record.path is None or not record.job.state.is_final:
+                return None
+            if not write_peaks(record.path, target, is_stopped=self._stopping.is_set):
+                return None
+        try:
+            return self._history.peaks_path(recording_id)
+        except RecordNotFoundError:
+            target.unlink(missing_ok=True)  # the recording was deleted while it was decoded
+            raise
+
+    def outline(self, recording_id: str, count: int, *, end_ms: int | None = None) -> bytes | None:
+        """What a page draws of a recording, from :meth:`peaks`.
+
+        Args:
+            recording_id: which recording.
+            count: parts of equal length.
+            end_ms: where the last part ends; ``None`` for the end of the recording.
+
+        Returns:
+            Lowest and highest value of each part in turn, int8, 128 being full scale; ``None``
+            where there are no peaks.
+
+        Raises:
+            RecordNotFoundError, AudioError: as :meth:`peaks`.
+        """
+        path = self.peaks(recording_id)
+        return None if path is None else reduce_peaks(path, count, end_ms=end_ms).tobytes()
 
     def status(self) -> EngineStatus:
         """Model, device and state, read without waiting for the recognizer."""
