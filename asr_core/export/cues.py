@@ -1,7 +1,8 @@
 """Subtitle cues: what stands on the screen from when to when.
 
 A cue has at most two lines of 21 Chinese characters and lasts at most seven seconds. It breaks at
-punctuation, then at pauses, never inside a Latin word or a written number.
+punctuation, then at pauses, never inside a Latin word or a written number. People who talk at
+once have cues at once.
 """
 
 from __future__ import annotations
@@ -23,12 +24,19 @@ _TRAILING = frozenset("的了吗呢吧着过们地得啊呀嘛")
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One subtitle. ``text`` is the whole line, ``lines`` the same broken for the screen."""
+    """One subtitle.
+
+    Attributes:
+        lines: ``text`` broken for the screen.
+        text: the whole line.
+        speaker: who says it, empty when unknown.
+    """
 
     start_ms: int
     end_ms: int
     lines: tuple[str, ...]
     text: str
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +49,35 @@ class _Atom:
     end_ms: int
 
 
-def build_cues(transcript: Transcript) -> list[Cue]:
+def build_cues(transcript: Transcript, *, names: bool = False) -> list[Cue]:
     """Cut a transcript into subtitles.
 
+    Args:
+        transcript: of any recording.
+        names: put the speaker's name before the text wherever the speaker changes.
+
     Returns:
-        Cues in order that do not overlap. Every written character stands in exactly one cue. A
-        word wider than a line gets a line of its own; a word longer than seven seconds is shown
-        for seven.
+        Cues by start; those of one speaker do not overlap. Every written character stands in
+        exactly one cue. A word wider than a line gets a line of its own; a word longer than seven
+        seconds is shown for seven.
     """
     cues: list[Cue] = []
+    last = ""
     for sentence in transcript.sentences:
+        speaker = one_line(sentence.speaker)
         atoms = _atoms(sentence)
-        if atoms:
-            cues.extend(_cue(group) for group in _split(atoms))
+        if not atoms:
+            continue
+        if names and speaker != last:
+            atoms[0] = _named(atoms[0], speaker)
+        last = speaker
+        cues.extend(_cue(group, speaker) for group in _split(atoms))
     return _timed(cues, transcript.duration_ms)
+
+
+def _named(atom: _Atom, speaker: str) -> _Atom:
+    """A name is never broken from the words that follow it."""
+    return replace(atom, text=f"{speaker}：{atom.text}") if speaker else atom
 
 
 def _atoms(sentence: Sentence) -> list[_Atom]:
@@ -131,13 +154,13 @@ def _mark_rank(mark: str, following: str) -> int:
     return 0 if mark or following[:1] in _TRAILING else 1
 
 
-def _cue(atoms: Sequence[_Atom]) -> Cue:
+def _cue(atoms: Sequence[_Atom], speaker: str) -> Cue:
     text = _join(atoms)
     lines: tuple[str, ...] = (text,)
     if not _line_fits(atoms):
         cut = _best_break(atoms, _line_breaks(atoms))
         lines = (_join(atoms[:cut]), _join(atoms[cut:]))
-    return Cue(atoms[0].start_ms, atoms[-1].end_ms, lines, text)
+    return Cue(atoms[0].start_ms, atoms[-1].end_ms, lines, text, speaker)
 
 
 def _join(atoms: Sequence[_Atom]) -> str:
@@ -145,16 +168,19 @@ def _join(atoms: Sequence[_Atom]) -> str:
 
 
 def _timed(cues: Sequence[Cue], duration_ms: int) -> list[Cue]:
-    """Order the times, and let a short cue stand into the gap that follows it."""
+    """Order the times of each speaker, and let a short cue stand into the gap that follows it."""
+    ordered = sorted(cues, key=lambda cue: cue.start_ms)
+    following = [cue.start_ms for cue in ordered[1:]] + [duration_ms]
     timed: list[Cue] = []
-    free = 0
-    for index, cue in enumerate(cues):
-        start = max(cue.start_ms, free)
-        end = max(cue.end_ms, start + _LEAST_MS)
-        limit = cues[index + 1].start_ms if index + 1 < len(cues) else duration_ms
-        end = max(end, min(start + MIN_CUE_MS, limit))
-        if index + 1 < len(cues):
-            end = max(min(end, limit), start + _LEAST_MS)
-        free = end = min(end, start + MAX_CUE_MS)
-        timed.append(replace(cue, start_ms=start, end_ms=end))
-    return timed
+    latest: dict[str, int] = {}  # speaker to the index of the last cue
+    for cue, next_ms in zip(ordered, following, strict=False):
+        start = cue.start_ms
+        if cue.speaker in latest:
+            before = timed[latest[cue.speaker]]
+            end = max(min(before.end_ms, start), before.start_ms + _LEAST_MS)
+            timed[latest[cue.speaker]] = replace(before, end_ms=end)
+            start = max(start, end)
+        end = max(cue.end_ms, start + _LEAST_MS, min(start + MIN_CUE_MS, next_ms))
+        latest[cue.speaker] = len(timed)
+        timed.append(replace(cue, start_ms=start, end_ms=min(end, start + MAX_CUE_MS)))
+    return sorted(timed, key=lambda cue: cue.start_ms)

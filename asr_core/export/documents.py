@@ -14,7 +14,7 @@ _FONT = "Microsoft YaHei"
 
 
 def write_txt(transcript: Transcript, title: str) -> bytes:
-    """One sentence a line, without times and without a title."""
+    """One sentence a line, after its speaker if known, without times and without a title."""
     del title
     return "".join(_line(sentence) + "\n" for sentence in transcript.sentences).encode()
 
@@ -91,7 +91,10 @@ def _document(transcript: Transcript) -> dict[str, Any]:
 
 
 def _sentence(sentence: Sentence) -> dict[str, Any]:
+    """``speaker`` stands only where one is known."""
+    speaker = {"speaker": sentence.speaker} if sentence.speaker else {}
     return {
+        **speaker,
         "text": sentence.text,
         "spoken_text": sentence.spoken_text,
         "start_ms": sentence.start_ms,

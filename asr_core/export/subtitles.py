@@ -10,10 +10,10 @@ _ARROW = "-->"
 
 
 def write_srt(transcript: Transcript, title: str) -> bytes:
-    """SubRip: numbered cues, UTF-8. The format holds no title."""
+    """SubRip: numbered cues, UTF-8; a change of speaker is told. The format holds no title."""
     del title
     blocks = []
-    for number, cue in enumerate(build_cues(transcript), start=1):
+    for number, cue in enumerate(build_cues(transcript, names=True), start=1):
         # An arrow in the text would look like a timing line.
         lines = "\n".join(line.replace(_ARROW, "→") for line in cue.lines)
         times = f"{clock(cue.start_ms, ',')} {_ARROW} {clock(cue.end_ms, ',')}"
@@ -22,19 +22,23 @@ def write_srt(transcript: Transcript, title: str) -> bytes:
 
 
 def write_vtt(transcript: Transcript, title: str) -> bytes:
-    """WebVTT with escaped text. The format holds no title."""
+    """WebVTT with escaped text and voice tags for speakers. The format holds no title."""
     del title
     blocks = ["WEBVTT\n"]
     for cue in build_cues(transcript):
         lines = "\n".join(_escape(line) for line in cue.lines)
-        blocks.append(f"{clock(cue.start_ms)} {_ARROW} {clock(cue.end_ms)}\n{lines}\n")
+        voice = f"<v {_escape(cue.speaker)}>" if cue.speaker else ""
+        blocks.append(f"{clock(cue.start_ms)} {_ARROW} {clock(cue.end_ms)}\n{voice}{lines}\n")
     return "\n".join(blocks).encode()
 
 
 def write_lrc(transcript: Transcript, title: str) -> bytes:
-    """Lyrics: one time tag and one line for each cue; minutes may pass 99."""
+    """Lyrics: one time tag and one line for each cue, with changes of speaker.
+
+    Minutes may pass 99.
+    """
     lines = [f"[ti:{_untagged(one_line(title))}]"] if title else []
-    for cue in build_cues(transcript):
+    for cue in build_cues(transcript, names=True):
         minutes, rest = divmod(cue.start_ms // 10, 6000)
         tag = f"[{minutes:02d}:{rest // 100:02d}.{rest % 100:02d}]"
         lines.append(tag + _untagged(cue.text))

@@ -11,6 +11,7 @@ class ReadCue:
     start_ms: int
     end_ms: int
     lines: tuple[str, ...]
+    speaker: str = ""
 
 
 def read_srt(content: bytes) -> list[ReadCue]:
@@ -30,12 +31,17 @@ def read_vtt(content: bytes) -> list[ReadCue]:
     cues = []
     for block in blocks:
         times, *lines = block.removesuffix("\n").split("\n")
+        voice = re.match(r"<v ([^<>]+)>", lines[0])
+        if voice:
+            lines[0] = lines[0][voice.end() :]
         assert all("<" not in line and ">" not in line for line in lines)
-        unescaped = [
-            line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") for line in lines
-        ]
-        cues.append(_cue(times, ".", unescaped))
+        speaker = _unescaped(voice[1]) if voice else ""
+        cues.append(_cue(times, ".", [_unescaped(line) for line in lines], speaker))
     return cues
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def read_lrc(content: bytes) -> list[tuple[int, str]]:
@@ -50,7 +56,7 @@ def read_lrc(content: bytes) -> list[tuple[int, str]]:
     return lines
 
 
-def _cue(times: str, separator: str, lines: list[str]) -> ReadCue:
+def _cue(times: str, separator: str, lines: list[str], speaker: str = "") -> ReadCue:
     stamp = rf"(\d{{2,}}):([0-5]\d):([0-5]\d){re.escape(separator)}(\d{{3}})"
     match = re.fullmatch(f"{stamp} --> {stamp}", times)
     assert match, times
@@ -61,4 +67,4 @@ def _cue(times: str, separator: str, lines: list[str]) -> ReadCue:
     )
     assert lines
     assert all(line.strip() for line in lines)
-    return ReadCue(start, end, tuple(lines))
+    return ReadCue(start, end, tuple(lines), speaker)

@@ -71,6 +71,36 @@ def test_a_short_cue_stands_a_second_when_nothing_follows() -> None:
     assert (alone.start_ms, alone.end_ms) == (1000, 2000)
 
 
+def test_names_stand_where_the_speaker_changes_and_count_as_width() -> None:
+    made = transcript(
+        sentence("好。", 0, speaker="声道1"),
+        sentence("对。", 2000, speaker="声道1"),
+        sentence("我们把模型都迁移到了新的芯片上，延迟降了一半。", 4000, speaker="声道2"),
+        sentence("嗯。", 12_000),
+    )
+    assert [cue.lines for cue in build_cues(made, names=True)] == [
+        ("声道1：好。",),
+        ("对。",),
+        ("声道2：我们把模型都迁移到了新的芯片上，", "延迟降了一半。"),
+        ("嗯。",),
+    ]
+    assert [cue.speaker for cue in build_cues(made)] == ["声道1", "声道1", "声道2", ""]
+    assert build_cues(made)[0].lines == ("好。",)
+
+
+def test_people_who_talk_at_once_have_cues_at_once() -> None:
+    made = transcript(
+        sentence("一二三四五六七八九十", 0, step_ms=600, speaker="声道1"),
+        sentence("等一下。", 2000, speaker="声道2"),
+        sentence("好的。", 7000, speaker="声道1"),
+    )
+    assert [(cue.start_ms, cue.end_ms, cue.speaker) for cue in build_cues(made)] == [
+        (0, 6000, "声道1"),
+        (2000, 2600 + 400, "声道2"),
+        (7000, 8000, "声道1"),
+    ]
+
+
 def test_no_speech_no_cues() -> None:
     assert build_cues(transcript()) == []
 
@@ -83,9 +113,13 @@ def test_cues_keep_their_rules(made: Transcript) -> None:
         assert 1 <= len(cue.lines) <= 2
         assert 0 < cue.end_ms - cue.start_ms <= MAX_CUE_MS
         assert all(line.strip() for line in cue.lines)
-    assert all(a.end_ms <= b.start_ms for a, b in itertools.pairwise(cues))
-    shown = "".join(squeezed(line) for cue in cues for line in cue.lines)
-    assert shown == "".join(squeezed(sentence.text) for sentence in made.sentences)
+    assert all(a.start_ms <= b.start_ms for a, b in itertools.pairwise(cues))
+    for speaker in {cue.speaker for cue in cues}:
+        alone = [cue for cue in cues if cue.speaker == speaker]
+        assert all(a.end_ms <= b.start_ms for a, b in itertools.pairwise(alone))
+        shown = "".join(squeezed(line) for cue in alone for line in cue.lines)
+        said = [line.text for line in made.sentences if line.speaker == speaker]
+        assert shown == squeezed("".join(said))
 
 
 @settings(max_examples=40, deadline=None)

@@ -116,6 +116,54 @@ def test_markdown_with_speakers() -> None:
     )
 
 
+def call() -> Transcript:
+    """Two channels of a telephone call, three sentences."""
+    return transcript(
+        sentence("你好。", 0, speaker="声道1"),
+        sentence("请讲。", 2000, speaker="声道2"),
+        sentence("我想问一下。", 4000, speaker="声道2"),
+    )
+
+
+def test_text_tells_who_speaks_on_every_line() -> None:
+    lines = ["声道1：你好。", "声道2：请讲。", "声道2：我想问一下。"]
+    assert export(call(), "txt", title="").decode().splitlines() == lines
+    times = ["[00:00:00] ", "[00:00:02] ", "[00:00:04] "]
+    written = paragraphs(export(call(), "docx", title="通话"))[2:]
+    assert written == [time + line for time, line in zip(times, lines, strict=True)]
+
+
+def test_subtitles_tell_who_speaks_where_the_speaker_changes() -> None:
+    shown = ["声道1：你好。", "声道2：请讲。", "我想问一下。"]
+    srt = read_srt(export(call(), "srt", title=""))
+    assert [cue.lines for cue in srt] == [(line,) for line in shown]
+    assert [line for _, line in read_lrc(export(call(), "lrc", title=""))] == shown
+
+
+def test_vtt_names_the_voice_of_every_cue() -> None:
+    made = transcript(sentence("你好。", speaker="甲 <b> & 乙"))
+    assert "\n<v 甲 &lt;b&gt; &amp; 乙>你好。\n" in export(made, "vtt", title="").decode()
+    read = read_vtt(export(call(), "vtt", title=""))
+    assert [(cue.speaker, cue.lines) for cue in read] == [
+        ("声道1", ("你好。",)),
+        ("声道2", ("请讲。",)),
+        ("声道2", ("我想问一下。",)),
+    ]
+
+
+def test_tables_and_json_tell_who_speaks() -> None:
+    speakers = ["声道1", "声道2", "声道2"]
+    for name, delimiter in (("csv", ","), ("tsv", "\t")):
+        rows = read_table(export(call(), name, title=""), delimiter)
+        assert [row["speaker"] for row in rows] == speakers
+    made = json.loads(export(call(), "json", title=""))
+    assert [line["speaker"] for line in made["sentences"]] == speakers
+    assert all(
+        "speaker" not in line
+        for line in json.loads(export(meeting(), "json", title=""))["sentences"]
+    )
+
+
 def paragraphs(content: bytes) -> list[str]:
     return [paragraph.text for paragraph in Document(io.BytesIO(content)).paragraphs]
 
@@ -147,13 +195,13 @@ def test_no_speech_is_a_valid_file(name: str) -> None:
 @settings(max_examples=30, deadline=None)
 @given(transcripts())
 def test_subtitles_read_back(made: Transcript) -> None:
-    cues = build_cues(made)
-    expected = [(cue.start_ms, cue.end_ms, cue.lines) for cue in cues]
+    cues = build_cues(made, names=True)
+    expected = [(c.start_ms, c.end_ms, c.lines, c.speaker) for c in build_cues(made)]
     vtt = read_vtt(export(made, "vtt", title=""))
     assert [
         (c.start_ms, c.end_ms, tuple(line.replace("-->", "→") for line in c.lines)) for c in cues
     ] == [(c.start_ms, c.end_ms, c.lines) for c in read_srt(export(made, "srt", title=""))]
-    assert [(c.start_ms, c.end_ms, c.lines) for c in vtt] == expected
+    assert [(c.start_ms, c.end_ms, c.lines, c.speaker) for c in vtt] == expected
     lrc = read_lrc(export(made, "lrc", title="题"))
     assert [start for start, _ in lrc] == [cue.start_ms // 10 * 10 for cue in cues]
     assert [text for _, text in lrc] == [
