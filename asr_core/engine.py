@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from asr_core.audio.decode import is_browser_playable, probe, write_playback
+from asr_core.audio.decode import probe
 from asr_core.audio.peaks import is_peaks_file, reduce_peaks, write_peaks
+from asr_core.audio.playback import is_browser_playable, write_playback
 from asr_core.errors import (
     AsrError,
     DeviceUnavailableError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -11,20 +11,33 @@ import numpy as np
 from asr_core.audio.reader import (
     BLOCK_S,
     AudioInfo,
+    AudioTrack,
     Damage,
+    DecodeOptions,
     decode_error,
     is_plausible_rate,
-    mix_down,
+    to_float,
 )
+from asr_core.audio.sniff import HEAD_BYTES, has_signature
+from asr_core.audio.watch import StalledError, WatchedFile
+from asr_core.errors import AudioDecodeError
 from asr_core.runtime.session import Float32
 
 if TYPE_CHECKING:
     from av import AudioFrame, AudioStream, Packet
     from av.container import InputContainer
 
-# Nested resources of playlists and concatenation scripts stay closed: the recording itself comes
-# through the open file, which needs no protocol.
-_OPTIONS = {"protocol_whitelist": "pipe"}
+# What recordings come in. Playlists, concatenation scripts and session descriptions are left out:
+# they make FFmpeg open other files and hosts.
+_FORMATS = (
+    "3gp aac ac3 aiff amr amrnb amrwb ape asf asf_o au avi avr caf dsf dts dtshd dv eac3 flac flv "
+    "gsm gxf ircam iff live_flv loas m4v matroska mov mp3 mpc mpc8 mpeg mpegts mxf nut ogg oma pvf "
+    "rm rso sox tak truehd tta voc w64 wav webm wv xwma"
+)
+
+# Nested resources stay closed in the formats above too: the recording itself comes through the
+# open file, which needs no protocol.
+_OPTIONS = {"protocol_whitelist": "pipe", "format_whitelist": _FORMATS.replace(" ", ",")}
 
 _NAMES = {"mov,mp4,m4a,3gp,3g2,mj2": "mp4", "matroska,webm": "matroska"}
 
@@ -35,56 +48,55 @@ _CLOCKED = frozenset({"mp4", "mov", "matroska", "webm"})
 _TIME_STAMPED = _CLOCKED | {"flac", "ogg", "mpegts", "mpeg", "asf", "avi", "flv"}
 
 # Containers whose header states the length, so that a shorter result means lost audio.
-_PROMISING = _CLOCKED | {"wav", "w64", "flac", "aiff", "caf", "asf", "avi"}
+_PROMISING = _CLOCKED | {"wav", "w64", "flac", "aiff", "caf", "asf", "avi", "wv", "tta", "ape"}
 
 _JITTER_S = 0.2  # time stamps of one continuous stream differ by less than this
 _MAX_SILENCE_S = 3_600  # a longer jump of the clock is a new clock, not silence
 _MAX_READ_FAULTS = 16  # in a row, before the rest of a container is given up
 
-_SIGNATURES = (
-    *(b"RIFF", b"RIFX", b"RF64", b"FORM", b"riff", b"fLaC", b"OggS", b"ID3", b"caff"),
-    *(b".snd", b"wvpk", b"MAC ", b"#!AMR", b"FLV", b"\x1aE\xdf\xa3", b"0&\xb2u", b"\0\0\x01\xba"),
-)
-_MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
+# Where FFmpeg takes away sound as if it were the encoder's padding: the last frame of ALAC in CAF
+# is short already.
+_TRIMMED_WRONGLY = frozenset({("caf", "alac")})
 
-
-class _Nameless:
-    """An open file without its name: FFmpeg would guess a format from the extension."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.read = file.read
-        self.seek = file.seek
-        self.tell = file.tell
+_TAGS = (b"ID3", b"TAG", b"APETAGEX", b"LYRICS")  # texts and pictures between MP3 frames
 
 
 class ContainerReader:
-    """The best audio stream of a container.
+    """One audio stream of a container.
 
     Args:
         file: the recording, open for reading; closed with the reader.
         name: file name for errors.
+        options: which track, and how long the decoder may work without a result.
 
     Raises:
-        AudioDecodeError: ``not_audio``, ``no_audio_track`` or ``damaged``.
+        AudioDecodeError: ``not_audio``, ``no_audio_track``, ``no_such_track``, ``unsupported``,
+            ``header_only``, ``stalled`` or ``damaged``.
     """
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: BinaryIO, name: str, options: DecodeOptions) -> None:
         self._file = file
         self._name = name
-        self._head = file.read(512)
+        self._head = file.read(HEAD_BYTES)
         mp3_promises = _mp3_states_length(file)
         file.seek(0)
+        self._watched = WatchedFile(file, options.stall_s)
         self._container = self._open()
         try:
-            self._stream = self._best_stream()
+            self._stream = self._choose_stream(options.track)
             self.info = self._describe()
             self.damage = Damage()
             self.promised_s = self._promise(mp3_promises)
             self._position_s = 0.0
             self._pending_faults = 0
             self._read_faults = 0
+            self._good_bytes = 0
+            self._lost_bytes = 0
             self._frames = self._prefetched()
             self._epoch_s = self._first_epoch_s()
+        except StalledError as exc:
+            self._container.close()
+            raise self._stalled() from exc
         except BaseException:
             self._container.close()
             raise
@@ -92,10 +104,10 @@ class ContainerReader:
     def blocks(self) -> Iterator[tuple[int, Float32]]:
         for frame in self._frames:
             yield from self._silence_before(frame)
-            waveform = _frame_waveform(frame)
+            channels = _frame_channels(frame)
             rate_hz = frame.sample_rate or self.info.sample_rate_hz
-            self._position_s += len(waveform) / rate_hz
-            yield rate_hz, waveform
+            self._position_s += channels.shape[1] / rate_hz
+            yield rate_hz, channels
 
     def close(self) -> None:
         self._container.close()
@@ -105,29 +117,40 @@ class ContainerReader:
         import av
 
         try:
-            source = _Nameless(self._file)
-            return av.open(source, mode="r", options=_OPTIONS, metadata_errors="replace")
+            return av.open(self._watched, mode="r", options=_OPTIONS, metadata_errors="replace")
+        except StalledError as exc:
+            raise self._stalled() from exc
         except (av.FFmpegError, ValueError, OSError) as exc:
             raise self._undecodable() from exc
 
-    def _undecodable(self) -> Exception:
-        if _has_signature(self._head):
+    def _undecodable(self) -> AudioDecodeError:
+        if has_signature(self._head):
             return decode_error(self._name, "damaged", "nothing in it can be decoded")
         return decode_error(self._name, "not_audio", "it is not an audio or video file")
 
-    def _best_stream(self) -> AudioStream:
+    def _stalled(self) -> AudioDecodeError:
+        limit_s = f"{self._watched.stall_s:g} s"
+        return decode_error(self._name, "stalled", f"no sound came out of it within {limit_s}")
+
+    def _choose_stream(self, track: int | None) -> AudioStream:
         streams = self._container.streams
-        if streams.audio:
+        if not streams.audio:
+            if streams.video:
+                raise decode_error(self._name, "no_audio_track", "it has no audio track")
+            raise self._undecodable()
+        if track is None:
             best = streams.best("audio") or streams.audio[0]
             return streams.audio[[s.index for s in streams.audio].index(best.index)]
-        if streams.video and not _is_picture(self._container.format.name):
-            raise decode_error(self._name, "no_audio_track", "it has no audio track")
-        raise decode_error(self._name, "not_audio", "it is not an audio or video file")
+        if not 1 <= track <= len(streams.audio):
+            raise no_such_track(self._name, track, len(streams.audio))
+        return streams.audio[track - 1]
 
     def _describe(self) -> AudioInfo:
+        from av.codec.context import Flags2
+
         context = self._stream.codec_context
         if context is None:
-            raise decode_error(self._name, "damaged", "its codec is unknown")
+            raise decode_error(self._name, "unsupported", "its codec cannot be decoded")
         container = _NAMES.get(self._container.format.name, self._container.format.name)
         if container == "matroska" and b"webm" in self._head:
             container = "webm"
@@ -135,13 +158,19 @@ class ContainerReader:
             container = "mov"
         if not is_plausible_rate(context.sample_rate):
             raise self._undecodable()
+        codec = context.codec.canonical_name
+        if (container, codec) in _TRIMMED_WRONGLY:
+            context.flags2 |= Flags2.skip_manual
         duration_s = self._duration_s(container)
+        tracks = tuple(_track(n, s) for n, s in enumerate(self._container.streams.audio, 1))
         return AudioInfo(
             container=container,
-            codec=context.codec.canonical_name,
+            codec=codec,
             sample_rate_hz=context.sample_rate,
-            channels=context.channels,
+            channels=max(context.channels, 1),
             duration_ms=None if duration_s is None else round(duration_s * 1000),
+            tracks=tracks,
+            track=1 + [s.index for s in self._container.streams.audio].index(self._stream.index),
         )
 
     def _duration_s(self, container: str) -> float | None:
@@ -154,10 +183,15 @@ class ContainerReader:
         return duration_s
 
     def _stream_duration_s(self) -> float | None:
+        """End of the stream on the recording's clock."""
         stream = self._stream
         if not stream.duration or stream.duration < 0 or stream.time_base is None:
-            return None
-        return float(stream.duration * stream.time_base)
+            return _tagged_duration_s(stream.metadata)
+        start = max(stream.start_time or 0, 0) if self._is_mp4() else 0
+        return float((stream.duration + start) * stream.time_base)
+
+    def _is_mp4(self) -> bool:
+        return _NAMES.get(self._container.format.name) == "mp4"
 
     def _promise(self, mp3_promises: bool) -> float | None:
         container = self.info.container
@@ -173,9 +207,9 @@ class ContainerReader:
         frames = self._decoded()
         first = next(frames, None)
         if first is None:
-            if self._pending_faults or self.promised_s:
+            if self._pending_faults:
                 raise self._undecodable()
-            return iter(())
+            raise decode_error(self._name, "header_only", "it has a header and no sound")
         return itertools.chain([first], frames)
 
     def _first_epoch_s(self) -> float:
@@ -186,7 +220,13 @@ class ContainerReader:
 
     def _decoded(self) -> Iterator[AudioFrame]:
         while self._read_faults < _MAX_READ_FAULTS:
-            is_complete = yield from self._decoded_until_fault()
+            try:
+                is_complete = yield from self._decoded_until_fault()
+            except StalledError:
+                if not self._good_bytes:
+                    raise
+                self.damage.in_the_middle = True
+                return
             if is_complete:
                 return
             self._read_faults += 1
@@ -199,7 +239,11 @@ class ContainerReader:
         try:
             for packet in self._container.demux(self._stream):
                 self._read_faults = 0
-                yield from self._decode(packet)
+                self._watched.check()
+                for frame in self._decode(packet):
+                    yield frame
+                    # Whoever takes the frames may need long for them.
+                    self._watched.restart()
         except (av.FFmpegError, OSError):
             return False
         return True
@@ -208,56 +252,92 @@ class ContainerReader:
         import av
 
         try:
-            return packet.decode()
+            frames = packet.decode()
         except (av.FFmpegError, ValueError):
             self._pending_faults += 1
             if packet.duration and packet.time_base is not None:
                 self.damage.lost_s += float(packet.duration * packet.time_base)
+            if not bytes(packet).startswith(_TAGS):
+                self._lost_bytes += packet.size
             return []
+        self._good_bytes += packet.size
+        return frames
 
     def _silence_before(self, frame: AudioFrame) -> Iterator[tuple[int, Float32]]:
-        """Zeros where the clock jumps ahead of what was decoded."""
+        """Zeros for what is missing between the last frame and this one."""
         faults, self._pending_faults = self._pending_faults, 0
+        lost_bytes, self._lost_bytes = self._lost_bytes, 0
         if faults and self._position_s > 0:
             self.damage.in_the_middle = True
-        if frame.time is None:
+        if self.info.container in _TIME_STAMPED:
+            missing_s = self._jump_s(frame, faults)
+            is_damage = bool(faults) or self.info.container not in _CLOCKED
+        else:
+            missing_s = lost_bytes * self._position_s / self._good_bytes if lost_bytes else 0.0
+            is_damage = True
+        if missing_s <= 0:
             return
-        jump_s = frame.time - self._epoch_s - self._position_s
-        is_counted = not faults and self.info.container not in _TIME_STAMPED
-        if is_counted or jump_s > _MAX_SILENCE_S or jump_s < -_JITTER_S:
-            self._epoch_s += jump_s
-            return
-        if jump_s <= (0.0005 if faults else _JITTER_S):
-            return
-        if faults or self.info.container not in _CLOCKED:
-            self.damage.in_the_middle |= self._position_s > 0
-            self.damage.gaps.append(
-                (round(self._position_s * 1000), round((self._position_s + jump_s) * 1000))
-            )
+        if is_damage:
+            self._note_gap(missing_s)
         rate_hz = frame.sample_rate or self.info.sample_rate_hz
-        missing = round(jump_s * rate_hz)
+        missing = round(missing_s * rate_hz)
         self._position_s += missing / rate_hz
         for start in range(0, missing, BLOCK_S * rate_hz):
-            yield rate_hz, np.zeros(min(BLOCK_S * rate_hz, missing - start), np.float32)
+            length = min(BLOCK_S * rate_hz, missing - start)
+            yield rate_hz, np.zeros((self.info.channels, length), np.float32)
+
+    def _jump_s(self, frame: AudioFrame, faults: int) -> float:
+        """Seconds by which the clock is ahead of what was decoded; 0 for a new clock."""
+        if frame.time is None:
+            return 0.0
+        jump_s = frame.time - self._epoch_s - self._position_s
+        if jump_s > _MAX_SILENCE_S or jump_s < -_JITTER_S:
+            self._epoch_s += jump_s
+            return 0.0
+        return jump_s if jump_s > (0.0005 if faults else _JITTER_S) else 0.0
+
+    def _note_gap(self, missing_s: float) -> None:
+        self.damage.in_the_middle |= self._position_s > 0
+        start_ms = round(self._position_s * 1000)
+        end_ms = round((self._position_s + missing_s) * 1000)
+        if end_ms > start_ms:
+            self.damage.gaps.append((start_ms, end_ms))
 
 
-def _frame_waveform(frame: AudioFrame) -> Float32:
+def no_such_track(name: str, track: int, tracks: int) -> AudioDecodeError:
+    """The error for a track number that the recording does not have."""
+    error = decode_error(name, "no_such_track", f"it has no audio track {track}, only {tracks}")
+    error.details |= {"track": track, "tracks": tracks}
+    return error
+
+
+def _track(number: int, stream: AudioStream) -> AudioTrack:
+    context = stream.codec_context
+    return AudioTrack(
+        number=number,
+        codec=context.codec.canonical_name if context else "",
+        channels=context.channels if context else 0,
+        language=stream.metadata.get("language", ""),
+        title=stream.metadata.get("title", ""),
+    )
+
+
+def _tagged_duration_s(metadata: Mapping[str, str]) -> float | None:
+    """The length that writers of Matroska note with a track as ``00:00:05.040000000``."""
+    parts = metadata.get("DURATION", "").split(":")
+    try:
+        hours, minutes, seconds = (float(part) for part in parts)
+    except ValueError:
+        return None
+    total_s = hours * 3600 + minutes * 60 + seconds
+    return total_s if 0 < total_s < float("inf") else None
+
+
+def _frame_channels(frame: AudioFrame) -> Float32:
     samples = frame.to_ndarray()
     if not frame.format.is_planar:
         samples = samples.reshape(frame.samples, -1).T
-    return mix_down(samples)
-
-
-def _has_signature(head: bytes) -> bool:
-    """Whether a file begins like a recording, even if the rest of it is unusable."""
-    is_mpeg_audio = len(head) > 1 and head[0] == 0xFF and 0xE0 <= head[1] < 0xFE
-    is_transport = len(head) > 188 and head[0] == head[188] == 0x47
-    is_mp4 = head[4:8] in _MP4_BOXES
-    return is_mpeg_audio or is_transport or is_mp4 or head.startswith(_SIGNATURES)
-
-
-def _is_picture(format_name: str) -> bool:
-    return format_name.endswith("_pipe") or format_name in ("image2", "gif", "apng", "tty")
+    return to_float(samples)
 
 
 def _mp3_states_length(file: BinaryIO) -> bool:

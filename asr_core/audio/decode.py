@@ -1,4 +1,4 @@
-"""Recordings of any format as a stream of mono 16 kHz waveform blocks.
+"""Recordings of any format as a stream of 16 kHz waveform blocks.
 
 Nothing here holds more than a few seconds of a recording, whatever its length.
 """
@@ -6,46 +6,36 @@ Nothing here holds more than a few seconds of a recording, whatever its length.
 from __future__ import annotations
 
 import stat
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from asr_core.audio.container_reader import ContainerReader
-from asr_core.audio.reader import BLOCK_S, AudioInfo, Reader, decode_error
+from asr_core.audio.container_reader import ContainerReader, no_such_track
+from asr_core.audio.protection import is_protected
+from asr_core.audio.raw import RawFormat, parse_raw
+from asr_core.audio.reader import (
+    BLOCK_S,
+    AudioInfo,
+    DecodeOptions,
+    Reader,
+    decode_error,
+    mix_down,
+)
 from asr_core.audio.resample import Resampler
-from asr_core.audio.wave_reader import WaveReader, is_wave
-from asr_core.errors import AudioError, UsageError
+from asr_core.audio.silk_reader import SilkReader
+from asr_core.audio.sniff import HEAD_BYTES, agrees, is_silk, is_wave
+from asr_core.audio.wave_reader import WaveReader
+from asr_core.errors import UsageError
 from asr_core.results import SAMPLE_RATE_HZ, TranscriptWarning
 from asr_core.runtime.session import Float32
 
-__all__ = [
-    "AudioInfo",
-    "AudioSource",
-    "is_browser_playable",
-    "open_audio",
-    "probe",
-    "write_playback",
-]
+__all__ = ["AudioInfo", "AudioSource", "DecodeOptions", "open_audio", "probe"]
 
 _TELEPHONE_HZ = 8_000
 _TOLERATED_LOSS_S = 0.5  # containers state their length this roughly
-
-# What the audio element of Chromium, Firefox and Safari plays and seeks in alike.
-_BROWSER_CODECS = {
-    "wav": frozenset({"pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_f32le"}),
-    "flac": frozenset({"flac"}),
-    "mp3": frozenset({"mp3"}),
-    "mp4": frozenset({"aac", "mp3"}),
-    "ogg": frozenset({"opus", "vorbis"}),
-    "webm": frozenset({"opus", "vorbis"}),
-}
-
-_PLAYBACK_BIT_RATE = 48_000
-_SHORTEST_PLAYBACK_SAMPLES = SAMPLE_RATE_HZ // 10
+_ALIKE = 0.01  # largest difference between channels that hold the same
 
 
 class AudioSource:
@@ -54,162 +44,183 @@ class AudioSource:
     Attributes:
         info: what the container says.
         warnings: found so far; complete after the last block. Codes: ``narrowband`` (telephone
-            band, at once), ``truncated`` (part of the recording is missing or damaged).
+            band), ``extension`` (the name says something else than the content), ``tracks``
+            (there are several, the default one is read), ``truncated`` (a part is missing or
+            damaged), ``too_long`` (decoding stopped at the limit), ``channels_alike`` (the
+            channels that were to be kept apart hold the same).
+        gaps: ``(start_ms, end_ms)`` of damaged or missing ranges; complete after the last block.
+            A range inside the recording sounds as silence.
         position_samples: 16 kHz samples handed out so far.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, name: str, options: DecodeOptions) -> None:
         self._reader = reader
+        self._options = options
+        self._limit_samples = int(options.max_duration_s * SAMPLE_RATE_HZ)
         self._consumed = False
+        self._stopped = False
+        self._alike = options.split and reader.info.channels > 1
         self.info = reader.info
         self.position_samples = 0
+        self.gaps: list[tuple[int, int]] = []
         self.warnings: list[TranscriptWarning] = []
-        if self.info.sample_rate_hz <= _TELEPHONE_HZ:
-            self.warnings.append(
-                TranscriptWarning(
-                    "narrowband",
-                    f"The recording has a sample rate of {self.info.sample_rate_hz} Hz "
-                    "(telephone band); expect more errors",
-                )
-            )
+        self._warn_of_kind(name)
 
     @property
-    def gaps(self) -> list[tuple[int, int]]:
-        """``(start_ms, end_ms)`` of damaged ranges found so far; they sound as silence."""
-        return list(self._reader.damage.gaps)
+    def channels(self) -> int:
+        """Rows of a block of :meth:`channel_blocks`."""
+        return self.info.channels if self._options.split else 1
 
     def blocks(self) -> Iterator[Float32]:
-        """The recording from start to end, once.
+        """The recording from start to end, once, its channels mixed.
 
         Yields:
             float32 mono 16 kHz in [-1, 1], shape (samples,), up to 10 s each, never empty.
+        """
+        for block in self.channel_blocks():
+            yield mix_down(block)
+
+    def channel_blocks(self) -> Iterator[Float32]:
+        """The recording from start to end, once.
+
+        Yields:
+            float32 16 kHz in [-1, 1], shape (channels, samples), up to 10 s each, never empty;
+            one row unless the options keep the channels apart.
         """
         if self._consumed:
             raise UsageError("The blocks of a recording can be read once")
         self._consumed = True
         decoded_s = 0.0
-        resampler: Resampler | None = None
+        resamplers: list[Resampler] = []
         resampler_hz = 0
-        for rate_hz, waveform in _grouped(self._reader.blocks()):
-            decoded_s += len(waveform) / rate_hz
-            if resampler is not None and rate_hz != resampler_hz:
-                yield from self._hand_out(resampler.flush())
-                resampler = None
-            if resampler is None:
-                resampler, resampler_hz = Resampler(rate_hz), rate_hz
-            yield from self._hand_out(resampler.push(_cleaned(waveform)))
-        if resampler is not None:
-            yield from self._hand_out(resampler.flush())
-        self._warn_of_loss(decoded_s)
+        for rate_hz, channels in _grouped(self._reader.blocks()):
+            decoded_s += channels.shape[1] / rate_hz
+            if resamplers and rate_hz != resampler_hz:
+                yield from self._hand_out([resampler.flush() for resampler in resamplers])
+                resamplers = []
+            if not resamplers:
+                resamplers = [Resampler(rate_hz) for _ in range(self.channels)]
+                resampler_hz = rate_hz
+            rows = self._rows(_cleaned(channels))
+            yield from self._hand_out(
+                [resampler.push(row) for resampler, row in zip(resamplers, rows, strict=True)]
+            )
+            if self._stopped:
+                break
+        else:
+            yield from self._hand_out([resampler.flush() for resampler in resamplers])
+        self._account_for_end(decoded_s)
 
-    def _hand_out(self, waveform: Float32) -> Iterator[Float32]:
-        if len(waveform):
-            self.position_samples += len(waveform)
-            yield np.clip(waveform, -1.0, 1.0)
+    def _rows(self, channels: Float32) -> Float32:
+        """As many rows as the blocks have; a stream may change its channels on the way."""
+        if not self._options.split:
+            return mix_down(channels)[None, :]
+        wanted, present = self.info.channels, len(channels)
+        if present < wanted:
+            channels = channels[np.minimum(np.arange(wanted), present - 1)]
+        elif present > wanted:
+            last = mix_down(channels[wanted - 1 :])[None, :]
+            channels = np.concatenate([channels[: wanted - 1], last])
+        if self._alike:
+            self._alike = bool(np.abs(channels[1:] - channels[0]).max(initial=0) < _ALIKE)
+        return channels
 
-    def _warn_of_loss(self, decoded_s: float) -> None:
+    def _hand_out(self, rows: list[Float32]) -> Iterator[Float32]:
+        if not rows or not len(rows[0]):
+            return
+        block = np.stack(rows)
+        left = self._limit_samples - self.position_samples
+        if block.shape[1] > left:
+            self._stopped = True
+            block = block[:, :left]
+        if block.shape[1]:
+            self.position_samples += block.shape[1]
+            yield np.clip(block, -1.0, 1.0)
+
+    def _warn(self, code: str, message: str) -> None:
+        self.warnings.append(TranscriptWarning(code, message))
+
+    def _warn_of_kind(self, name: str) -> None:
+        """What can be said before anything is decoded."""
+        info = self.info
+        if info.sample_rate_hz <= _TELEPHONE_HZ:
+            self._warn(
+                "narrowband",
+                f"The recording has a sample rate of {info.sample_rate_hz} Hz "
+                "(telephone band); expect more errors",
+            )
+        if not agrees(name, info.container):
+            self._warn(
+                "extension",
+                f"The content is {info.container}, which the extension of the name does not say",
+            )
+        if len(info.tracks) > 1 and self._options.track is None:
+            self._warn(
+                "tracks", f"It has {len(info.tracks)} audio tracks; track {info.track} was read"
+            )
+
+    def _account_for_end(self, decoded_s: float) -> None:
+        """Gaps and warnings that are known when the last block is out."""
         damage = self._reader.damage
         promised_s = self._reader.promised_s or 0.0
-        missing_s = max(promised_s - decoded_s, damage.lost_s)
-        if missing_s <= _TOLERATED_LOSS_S and not damage.in_the_middle:
-            return
-        whole = f" of {promised_s:.1f}" if promised_s > decoded_s else ""
-        self.warnings.append(
-            TranscriptWarning(
+        end_ms = self.position_samples * 1000 // SAMPLE_RATE_HZ
+        self.gaps = [(start, min(end, end_ms)) for start, end in damage.gaps if start < end_ms]
+        is_short = not self._stopped and promised_s - decoded_s > _TOLERATED_LOSS_S
+        if self._stopped:
+            whole_ms = max(round(promised_s * 1000), self.info.duration_ms or 0)
+            self._add_gap(end_ms, whole_ms)
+            self._warn("too_long", f"Only the first {end_ms / 1000:.0f} s were decoded")
+        elif is_short:
+            self._add_gap(end_ms, round(promised_s * 1000))
+        if is_short or damage.lost_s > _TOLERATED_LOSS_S or damage.in_the_middle:
+            whole = f" of {promised_s:.1f}" if promised_s > decoded_s else ""
+            self._warn(
                 "truncated",
                 f"The recording is incomplete or damaged: {decoded_s:.1f}{whole} s were decoded",
             )
-        )
+        if self._alike and self.position_samples:
+            self._warn("channels_alike", "All channels hold the same; transcribe them mixed")
+
+    def _add_gap(self, start_ms: int, end_ms: int) -> None:
+        if end_ms > start_ms:
+            self.gaps.append((start_ms, end_ms))
 
 
 @contextmanager
-def open_audio(path: Path, *, name: str = "") -> Iterator[AudioSource]:
+def open_audio(
+    path: Path, *, name: str = "", options: DecodeOptions | None = None
+) -> Iterator[AudioSource]:
     """Open a recording; its content decides the format, not its extension.
 
     Args:
         path: the file.
-        name: what errors call it; the file's own name when empty.
+        name: its original name, for errors and warnings; the file's own when empty.
+        options: how to read it.
 
     Raises:
         AudioDecodeError: see its ``reason``.
+        SettingsError: ``options.raw`` is not a layout.
     """
-    reader = _open_reader(path, name or path.name)
+    options = options or DecodeOptions()
+    reader = _open_reader(path, name or path.name, options)
     try:
-        yield AudioSource(reader)
+        yield AudioSource(reader, name or path.name, options)
     finally:
         reader.close()
 
 
-def probe(path: Path, name: str = "") -> AudioInfo:
+def probe(path: Path, name: str = "", options: DecodeOptions | None = None) -> AudioInfo:
     """What the container says, after the first piece was decoded.
 
     Raises:
         AudioDecodeError: as :func:`open_audio`.
     """
-    with open_audio(path, name=name) as source:
+    with open_audio(path, name=name, options=options) as source:
         return source.info
 
 
-def is_browser_playable(info: AudioInfo) -> bool:
-    """Whether the usual browsers play the recording as it is and can seek in it."""
-    if info.duration_ms is None:
-        return False
-    return info.codec in _BROWSER_CODECS.get(info.container, frozenset())
-
-
-def write_playback(path: Path, target: Path) -> None:
-    """Write a copy that every browser plays: AAC, mono, 16 kHz, in an MP4 container.
-
-    Args:
-        path: the recording.
-        target: ``.m4a`` file to create; appears only when it is complete.
-
-    Raises:
-        AudioDecodeError: the recording cannot be decoded.
-        AudioError: the copy cannot be written.
-    """
-    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-    try:
-        with open_audio(path) as source:
-            _encode(source, draft)
-        draft.replace(target)
-    except OSError as exc:
-        raise AudioError(
-            f"{target.name} cannot be written: {exc}", path=target.name, reason=str(exc.strerror)
-        ) from exc
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _encode(source: AudioSource, draft: Path) -> None:
-    import av
-
-    position = 0
-    with draft.open("wb") as file, av.open(file, mode="w", format="mp4") as container:
-        stream = container.add_stream(
-            "aac", rate=SAMPLE_RATE_HZ, layout="mono", bit_rate=_PLAYBACK_BIT_RATE
-        )
-
-        for waveform in _playable(source):
-            frame = av.AudioFrame.from_ndarray(waveform[None, :], format="fltp", layout="mono")
-            frame.sample_rate = SAMPLE_RATE_HZ
-            # With a clock, the muxer notes the encoder's delay and players skip it.
-            frame.time_base = Fraction(1, SAMPLE_RATE_HZ)
-            frame.pts = position
-            position += len(waveform)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-
-
-def _playable(source: AudioSource) -> Iterator[Float32]:
-    """The blocks of a recording, at least 0.1 s: players refuse a file without a packet."""
-    yield from source.blocks()
-    missing = _SHORTEST_PLAYBACK_SAMPLES - source.position_samples
-    if missing > 0:
-        yield np.zeros(missing, np.float32)
-
-
-def _open_reader(path: Path, name: str) -> Reader:
+def _open_reader(path: Path, name: str, options: DecodeOptions) -> Reader:
+    raw = parse_raw(options.raw) if options.raw else None
     with _file_errors(name):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -218,16 +229,23 @@ def _open_reader(path: Path, name: str) -> Reader:
             raise decode_error(name, "empty", "the file is empty (0 bytes)")
         file = path.open("rb")
         try:
-            head = file.read(12)
+            head = file.read(HEAD_BYTES)
+            if raw is None and is_protected(file, head):
+                raise decode_error(name, "protected", "it is encrypted (DRM)")
             file.seek(0)
-            reader = _open_wave(path, name) if is_wave(head) else None
+            reader = _open_single(path, name, head, raw)
+            if reader is None and is_silk(head):
+                reader = SilkReader(file, name, options.max_duration_s)
             if reader is None:
-                return ContainerReader(file, name)
+                return ContainerReader(file, name, options)
         except BaseException:
             file.close()
             raise
         file.close()
-        return reader
+    if (options.track or 1) != 1:
+        reader.close()
+        raise no_such_track(name, options.track or 1, 1)
+    return reader
 
 
 @contextmanager
@@ -240,33 +258,40 @@ def _file_errors(name: str) -> Iterator[None]:
         raise decode_error(name, "unreadable", f"it cannot be read ({exc.strerror})") from exc
 
 
-def _open_wave(path: Path, name: str) -> Reader | None:
-    """libsndfile's reader, or None for a WAV that only FFmpeg can decode."""
+def _open_single(path: Path, name: str, head: bytes, raw: RawFormat | None) -> Reader | None:
+    """libsndfile's reader for WAV and raw PCM; None for what only FFmpeg can decode."""
     import soundfile
 
+    if raw is None and not is_wave(head):
+        return None
     try:
-        return WaveReader(path, name)
-    except soundfile.LibsndfileError:
+        return WaveReader(path, name, raw)
+    except soundfile.LibsndfileError as exc:
+        if raw is not None:
+            raise decode_error(name, "damaged", f"it cannot be read as {raw}") from exc
         return None
 
 
 def _grouped(blocks: Iterator[tuple[int, Float32]]) -> Iterator[tuple[int, Float32]]:
-    """Join short pieces of one rate into blocks of ``BLOCK_S`` or a little more."""
+    """Join short pieces of one rate and channel count into blocks of ``BLOCK_S`` or a little more.
+
+    Takes and gives ``(sample_rate_hz, channels)``, shape (channels, samples).
+    """
     pieces: list[Float32] = []
     gathered = 0
-    group_hz = 0
-    for rate_hz, waveform in blocks:
-        if pieces and (rate_hz != group_hz or gathered >= BLOCK_S * group_hz):
-            yield group_hz, np.concatenate(pieces)
+    kind = (0, 0)  # rate and channel count of the pieces
+    for rate_hz, channels in blocks:
+        if pieces and (kind != (rate_hz, len(channels)) or gathered >= BLOCK_S * kind[0]):
+            yield kind[0], np.concatenate(pieces, axis=1)
             pieces, gathered = [], 0
-        group_hz = rate_hz
-        pieces.append(waveform)
-        gathered += len(waveform)
+        kind = (rate_hz, len(channels))
+        pieces.append(channels)
+        gathered += channels.shape[1]
     if pieces:
-        yield group_hz, np.concatenate(pieces)
+        yield kind[0], np.concatenate(pieces, axis=1)
 
 
-def _cleaned(waveform: Float32) -> Float32:
+def _cleaned(channels: Float32) -> Float32:
     """Finite and in [-1, 1], as a copy."""
-    finite = np.nan_to_num(waveform, nan=0.0, posinf=0.0, neginf=0.0)
-    return np.clip(finite, -1.0, 1.0)
+    finite = np.nan_to_num(channels, nan=0.0, posinf=0.0, neginf=0.0)
+    return np.clip(finite, -1.0, 1.0, out=finite)

@@ -1,4 +1,4 @@
-"""What the readers of recordings share: their interface, damage report and downmix."""
+"""What the readers of recordings share: their interface, choices, damage report and downmix."""
 
 from __future__ import annotations
 
@@ -17,18 +17,61 @@ BLOCK_S = 5
 _LOWEST_HZ = 1_000
 _HIGHEST_HZ = 768_000
 
+_OPPOSITE = -0.7  # correlation of two channels of which one is wired the wrong way round
+_SILENT_SHARE = 1e-3  # of the loudest channel's energy
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeOptions:
+    """How one recording is to be read.
+
+    Attributes:
+        track: which audio track, from 1; ``None`` takes the container's default.
+        split: keep the channels apart instead of mixing them.
+        raw: ``encoding:rate:channels`` of headerless PCM; empty for files that say what they are.
+        max_duration_s: decoding stops here with a warning.
+        stall_s: longest time that the decoder may work without handing out audio.
+    """
+
+    track: int | None = None
+    split: bool = False
+    raw: str = ""
+    max_duration_s: float = 24 * 3600.0
+    stall_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class AudioTrack:
+    """One audio track of a container.
+
+    Attributes:
+        number: from 1, in the order of the container.
+        codec: FFmpeg's name of the codec.
+        channels: of the track.
+        language: as the container states it, empty when it does not.
+        title: as the container states it, empty when it does not.
+    """
+
+    number: int
+    codec: str
+    channels: int
+    language: str = ""
+    title: str = ""
+
 
 @dataclass(frozen=True, slots=True)
 class AudioInfo:
     """What the container says about the recording.
 
     Attributes:
-        container: ``wav``, ``flac``, ``mp3``, ``mp4``, ``mov``, ``webm``, ``matroska``, ``ogg``
-            or FFmpeg's name of the format.
+        container: ``wav``, ``flac``, ``mp3``, ``mp4``, ``mov``, ``webm``, ``matroska``, ``ogg``,
+            ``silk``, ``raw`` or FFmpeg's name of the format.
         codec: FFmpeg's name of the codec (``pcm_s16le``, ``aac``, ``opus``, ...).
         sample_rate_hz: of the recording itself.
         channels: of the recording itself.
         duration_ms: ``None`` when the container does not tell.
+        tracks: every audio track; empty for formats that have one by nature.
+        track: number of the one that is read.
     """
 
     container: str
@@ -36,6 +79,8 @@ class AudioInfo:
     sample_rate_hz: int
     channels: int
     duration_ms: int | None
+    tracks: tuple[AudioTrack, ...] = ()
+    track: int = 1
 
 
 @dataclass(slots=True)
@@ -61,28 +106,49 @@ class Reader(Protocol):
     promised_s: float | None  # length that the header states; None when it states none
 
     def blocks(self) -> Iterator[tuple[int, Float32]]:
-        """``(sample_rate_hz, waveform)`` in order; waveform is float32 mono, shape (samples,)."""
+        """``(sample_rate_hz, channels)`` in order; float32, shape (channels, samples)."""
         ...
 
     def close(self) -> None: ...
 
 
-def mix_down(channels: Array) -> Float32:
-    """Mean over channels.
+def to_float(samples: Array) -> Float32:
+    """PCM as float32, the full scale of an integer type becomes 1.
 
     Args:
-        channels: integer or float PCM, shape (channels, samples).
+        samples: integer or float PCM of any shape.
+    """
+    if samples.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            floats: Float32 = samples.astype(np.float32, copy=False)
+            return floats
+    full_scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
+    converted: Float32 = samples.astype(np.float32)
+    if samples.dtype.kind == "u":
+        converted -= np.float32(full_scale)
+    converted *= np.float32(1.0 / full_scale)
+    return converted
+
+
+def mix_down(channels: Float32) -> Float32:
+    """Mean over channels; one whose sign is reversed is turned round instead of cancelling.
+
+    Args:
+        channels: float32, finite, shape (channels, samples).
 
     Returns:
-        float32, shape (samples,); full scale of an integer type becomes 1.
+        float32, shape (samples,).
     """
-    scale, offset = 1.0, 0.0
-    if channels.dtype.kind in "iu":
-        scale = 2.0 ** (8 * channels.dtype.itemsize - 1)
-        offset = scale if channels.dtype.kind == "u" else 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        mean: Float32 = channels.mean(axis=0, dtype=np.float32 if scale <= 32768 else np.float64)
-        return ((mean - offset) / scale).astype(np.float32, copy=False)
+    if len(channels) == 1:
+        only: Float32 = channels[0]
+        return only
+    energies = np.einsum("cs,cs->c", channels, channels)
+    reference = int(np.argmax(energies > _SILENT_SHARE * energies.max()))
+    products = channels @ channels[reference]
+    opposite = products < _OPPOSITE * np.sqrt(energies * energies[reference])
+    weights = np.where(opposite, -1.0, 1.0).astype(np.float32) / len(channels)
+    mixed: Float32 = weights @ channels
+    return mixed
 
 
 def decode_error(name: str, reason: str, message: str) -> AudioDecodeError:

@@ -1,4 +1,4 @@
-"""Reading of WAV files through libsndfile."""
+"""Reading of WAV files and of declared raw PCM through libsndfile."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from asr_core.audio.raw import ENCODINGS, RawFormat
 from asr_core.audio.reader import (
     BLOCK_S,
     AudioInfo,
     Damage,
     decode_error,
     is_plausible_rate,
-    mix_down,
 )
 from asr_core.runtime.session import Float32
 
@@ -35,40 +35,38 @@ _UNKNOWN_LENGTH_BYTES = 0x7FFFF000
 _MAX_CHUNKS = 1_000
 
 
-def is_wave(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is RIFF WAVE, in any of its sizes."""
-    return head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:12] == b"WAVE"
-
-
 class WaveReader:
-    """A WAV file.
+    """A WAV file, or raw PCM.
 
     Args:
         path: the file.
         name: file name for errors.
+        raw: the declared layout of a file without a header.
 
     Raises:
         soundfile.LibsndfileError: libsndfile cannot read this kind of WAV.
-        AudioDecodeError: the header is not usable.
+        AudioDecodeError: the header is not usable, or nothing follows it.
     """
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, raw: RawFormat | None = None) -> None:
         import soundfile
 
         self._read_error = soundfile.LibsndfileError
-        self._file = soundfile.SoundFile(os.fsencode(path.absolute()))
+        self._file = soundfile.SoundFile(os.fsencode(path.absolute()), **_layout(raw))
         rate_hz = self._file.samplerate
         try:
             if not is_plausible_rate(rate_hz):
                 raise decode_error(name, "damaged", f"its header states {rate_hz} samples a second")
-            with path.open("rb") as raw:
-                self.promised_s = _promised_s(raw)
+            if not self._file.frames:
+                raise decode_error(name, "header_only", "it has a header and no sound")
+            with path.open("rb") as file:
+                self.promised_s = None if raw else _promised_s(file)
         except BaseException:
             self._file.close()
             raise
         subtype = self._file.subtype
         self.info = AudioInfo(
-            container="wav",
+            container="raw" if raw else "wav",
             codec=_CODECS.get(subtype, subtype.lower()),
             sample_rate_hz=rate_hz,
             channels=self._file.channels,
@@ -86,10 +84,24 @@ class WaveReader:
                 return
             if not len(frames):
                 return
-            yield rate_hz, mix_down(frames.T)
+            yield rate_hz, frames.T
 
     def close(self) -> None:
         self._file.close()
+
+
+def _layout(raw: RawFormat | None) -> dict[str, Any]:
+    """What libsndfile is told of a file without a header."""
+    if raw is None:
+        return {}
+    subtype, endian = ENCODINGS[raw.encoding]
+    return {
+        "format": "RAW",
+        "subtype": subtype,
+        "endian": endian,
+        "samplerate": raw.sample_rate_hz,
+        "channels": raw.channels,
+    }
 
 
 def _promised_s(raw: BinaryIO) -> float | None:

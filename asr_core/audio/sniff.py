@@ -1,0 +1,83 @@
+"""What a file is, by its first bytes; never by its name.
+
+The name is only compared with the content afterwards, to tell the user when they differ.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+HEAD_BYTES = 512
+"""Bytes from the start of a file that the functions here look at."""
+
+_SILK = (b"#!SILK_V3", b"\x02#!SILK_V3")  # the second is what WeChat and QQ write
+
+_SIGNATURES = (
+    *(b"RIFF", b"RIFX", b"RF64", b"FORM", b"riff", b"fLaC", b"OggS", b"ID3", b"caff"),
+    *(b".snd", b"wvpk", b"MAC ", b"#!AMR", b"FLV", b"\x1aE\xdf\xa3", b"0&\xb2u", b"\0\0\x01\xba"),
+    *(b"TTA1", b".RMF", b"MPCK", b"MP+", b"tBaK", b"Creative Voice"),
+)
+_MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"moof", b"styp")
+
+_ISO = frozenset(
+    ("mp4", "m4a", "m4v", "m4b", "m4r", "mov", "qt", "3gp", "3gpp", "3g2", "f4v", "f4a", "mj2")
+)
+_EXTENSIONS = {
+    "wav": frozenset(("wav", "wave", "bwf", "rf64")),
+    "w64": frozenset(("w64",)),
+    "flac": frozenset(("flac", "fla")),
+    "mp3": frozenset(("mp3", "mp2", "mp1", "mpga", "m2a")),
+    "aac": frozenset(("aac", "adts")),
+    "mp4": _ISO,
+    "mov": _ISO,
+    "webm": frozenset(("webm", "weba")),
+    "matroska": frozenset(("mkv", "mka", "mk3d", "webm")),
+    "ogg": frozenset(("ogg", "oga", "ogv", "ogx", "opus", "spx")),
+    "amr": frozenset(("amr", "awb", "3ga")),
+    "silk": frozenset(("silk", "slk", "sil", "aud")),
+    "asf": frozenset(("wma", "wmv", "asf")),
+    "aiff": frozenset(("aif", "aiff", "aifc")),
+    "caf": frozenset(("caf",)),
+    "au": frozenset(("au", "snd")),
+    "avi": frozenset(("avi",)),
+    "flv": frozenset(("flv", "f4v")),
+    "mpegts": frozenset(("ts", "m2ts", "mts", "m2t", "tp", "trp")),
+    "mpeg": frozenset(("mpg", "mpeg", "vob", "dat", "m2p", "mpe")),
+    "wv": frozenset(("wv",)),
+    "tta": frozenset(("tta",)),
+    "ape": frozenset(("ape",)),
+    "ac3": frozenset(("ac3",)),
+    "eac3": frozenset(("eac3", "ec3")),
+    "dts": frozenset(("dts",)),
+    "rm": frozenset(("rm", "rmvb", "ra", "ram")),
+}
+
+
+def is_wave(head: bytes) -> bool:
+    """Whether the file is RIFF WAVE, in any of its sizes."""
+    return head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:12] == b"WAVE"
+
+
+def is_silk(head: bytes) -> bool:
+    """Whether the file is a SILK v3 voice message."""
+    return head.startswith(_SILK)
+
+
+def has_signature(head: bytes) -> bool:
+    """Whether the file begins like a recording, even if the rest of it is unusable."""
+    is_mpeg_audio = len(head) > 1 and head[0] == 0xFF and 0xE0 <= head[1] < 0xFE
+    is_transport = len(head) > 188 and head[0] == head[188] == 0x47
+    is_mp4 = head[4:8] in _MP4_BOXES
+    return is_mpeg_audio or is_transport or is_mp4 or head.startswith(_SIGNATURES) or is_silk(head)
+
+
+def agrees(name: str, container: str) -> bool:
+    """Whether a file name's extension is one that such content usually has.
+
+    Args:
+        name: file name.
+        container: as :class:`~asr_core.audio.reader.AudioInfo` names it; an unlisted one agrees
+            with every extension.
+    """
+    usual = _EXTENSIONS.get(container)
+    return usual is None or PurePath(name).suffix[1:].lower() in usual
