@@ -66,7 +66,7 @@ class SileroDetector:
 
 
 class FixedDetector:
-    """Everything is speech, cut at quiet places."""
+    """Everything is speech, cut at quiet places, but a window of digital silence."""
 
     def stream(self) -> SegmentStream:
         return _FixedSegments()
@@ -101,7 +101,12 @@ class _FixedSegments:
         return self._windows.settled
 
     def accept(self, waveform: Float32) -> list[Segment]:
-        return self._windows.accept(waveform)
+        return _audible(self._windows.accept(waveform))
 
     def finish(self) -> list[Segment]:
-        return self._windows.finish()
+        return _audible(self._windows.finish())
+
+
+def _audible(segments: list[Segment]) -> list[Segment]:
+    """Without those whose every sample is 0: damaged ranges, muted calls."""
+    return [segment for segment in segments if segment.waveform.any()]

@@ -9,6 +9,8 @@ import numpy as np
 from asr_core.errors import UsageError
 from asr_core.runtime.session import Float32
 
+_PIECE_VALUES = 4_096  # shorter pieces are joined, so that there are few of them to search
+
 
 class StreamHistory:
     """The latest values of a stream, addressed by their position in it.
@@ -25,9 +27,13 @@ class StreamHistory:
 
     def append(self, values: Float32) -> None:
         """Keep a copy of the next values, float32, shape (values,)."""
-        if len(values):
+        if not len(values):
+            return
+        if self._pieces and len(self._pieces[-1]) < _PIECE_VALUES:
+            self._pieces[-1] = np.concatenate([self._pieces[-1], values], dtype=np.float32)
+        else:
             self._pieces.append(np.array(values, np.float32))
-            self.end += len(values)
+        self.end += len(values)
 
     def slice(self, start: int, end: int) -> Float32:
         """A copy of ``[start, end)``.

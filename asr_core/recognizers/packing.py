@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asr_core.audio.segmenter import FixedWindows, Segment, SegmenterOptions
+from asr_core.audio.timeline import Timeline
 from asr_core.results import SAMPLE_RATE_HZ
 from asr_core.runtime.session import Float32
 
@@ -41,18 +42,14 @@ class Window:
         Returns:
             ``(place of the segment in the window, start_ms, end_ms)``, times absolute.
         """
+        timeline = Timeline((segment.start, segment.end) for segment in self.segments)
         middle = (start_ms + end_ms) * _MS_SAMPLES // 2
-        offset = 0
-        for place, segment in enumerate(self.segments):
-            length = segment.end - segment.start
-            if middle < offset + length or place == len(self.segments) - 1:
-                break
-            offset += length
-        first_ms = -(-segment.start // _MS_SAMPLES)
-        last_ms = max(segment.end // _MS_SAMPLES, first_ms)
-        shift_ms = (segment.start - offset) // _MS_SAMPLES
-        start = min(max(start_ms + shift_ms, first_ms), last_ms)
-        return place, start, min(max(end_ms + shift_ms, start), last_ms)
+        place = timeline.index_at(min(middle, timeline.samples - 1))
+        start, end = timeline.within(place, start_ms * _MS_SAMPLES, end_ms * _MS_SAMPLES)
+        first_ms = -(-self.segments[place].start // _MS_SAMPLES)
+        last_ms = max(self.segments[place].end // _MS_SAMPLES, first_ms)
+        placed_start_ms = min(max(start // _MS_SAMPLES, first_ms), last_ms)
+        return place, placed_start_ms, min(max(end // _MS_SAMPLES, first_ms), last_ms)
 
 
 def pack(segments: Sequence[Segment], window_samples: int) -> list[Window]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,110 +12,80 @@ from hypothesis import strategies as st
 from asr_core.audio.segmenter import FixedWindows, Segment, Segmenter, SegmenterOptions
 from asr_core.audio.vad import WINDOW_SAMPLES
 from asr_core.errors import UsageError
-
-MS = 16
-SHORT = SegmenterOptions(
-    min_silence_ms=200, padding_ms=120, max_segment_ms=2000, cut_zone_ms=700, min_speech_ms=64
+from tests.unit.audio.segments import (
+    MS,
+    PROBABILITIES,
+    SHORT,
+    bounds,
+    check_cut,
+    check_segments,
+    check_settled,
+    make_waveform,
+    reference_speech,
+    windows_of,
 )
 
 
-def make_waveform(samples: int, seed: int = 0) -> np.ndarray:
-    """Noise whose every sample is different, with a level that wanders."""
-    rng = np.random.default_rng(seed)
-    level = 0.05 + 0.2 * np.abs(np.sin(np.arange(samples) / 3000))
-    return (rng.uniform(-1, 1, samples) * level).astype(np.float32)
+class Windows(FixedWindows):
+    """Whole-recording windows fed like a :class:`Segmenter`."""
+
+    def accept(self, waveform, probabilities):
+        return super().accept(waveform)
 
 
-def segment_all(waveform, probabilities, options=SHORT, cuts=()) -> list[Segment]:
-    """Feed a recording in pieces cut at the given samples; probabilities come as they complete."""
-    segmenter = Segmenter(options)
+def segment_all(waveform, probabilities, options=SHORT, cuts=(), lag=0, build=Segmenter):
+    """Feed a recording in pieces cut at the given samples.
+
+    Probabilities come when their window is complete and ``lag`` more windows are.
+    """
+    segmenter = build(options)
     probabilities = np.asarray(probabilities, np.float32)
-    segments, start, sent = [], 0, 0
+    segments: list[Segment] = []
+    told, start, sent = [], 0, 0
     for end in [*sorted(min(cut, len(waveform)) for cut in cuts), len(waveform)]:
-        known = end // WINDOW_SAMPLES
+        known = max(end // WINDOW_SAMPLES - lag, sent)
         segments += segmenter.accept(waveform[start:end], probabilities[sent:known])
+        told.append((segmenter.settled, len(segments)))
         start, sent = end, known
     segments += segmenter.accept(waveform[:0], probabilities[sent:])
-    return segments + segmenter.finish()
+    told.append((segmenter.settled, len(segments)))
+    segments += segmenter.finish()
+    check_settled(told, segments)
+    return segments
 
 
-def windows_of(*runs: tuple[float, int]) -> list[float]:
-    """``(probability, milliseconds)`` runs as one probability per window of 32 ms."""
-    return [value for value, length_ms in runs for _ in range(length_ms // 32)]
-
-
-def reference_speech(probabilities, total, options) -> list[tuple[int, int]]:
-    """Speech intervals by definition: hysteresis, then joining, then dropping of blips."""
-    runs, on = [], False
-    for index, value in enumerate(probabilities):
-        begin, end = index * WINDOW_SAMPLES, min((index + 1) * WINDOW_SAMPLES, total)
-        if value >= options.threshold or (on and value >= options.neg_threshold):
-            if on:
-                runs[-1][1] = end
-            else:
-                runs.append([begin, end])
-            on = True
-        else:
-            on = False
-    joined = []
-    for begin, end in runs:
-        if joined and begin - joined[-1][1] < options.min_silence_ms * MS:
-            joined[-1][1] = end
-        else:
-            joined.append([begin, end])
-    return [(b, e) for b, e in joined if e - b >= options.min_speech_ms * MS]
-
-
-def joined_speech(segments: list[Segment]) -> list[tuple[int, int]]:
-    """Speech intervals of segments, pieces of one cut interval joined again."""
-    joined: list[tuple[int, int]] = []
-    for segment in segments:
-        if joined and joined[-1][1] == segment.speech_start:
-            joined[-1] = (joined[-1][0], segment.speech_end)
-        else:
-            joined.append((segment.speech_start, segment.speech_end))
-    return joined
-
-
-PROBABILITIES = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.1, 0.36, 0.45, 0.5, 0.7, 1.0]), st.integers(1, 70)),
-    max_size=12,
-).map(lambda runs: [value for value, count in runs for _ in range(count)])
-
-
-@given(PROBABILITIES, st.integers(0, WINDOW_SAMPLES - 1), st.data())
+@given(PROBABILITIES, st.integers(0, WINDOW_SAMPLES - 1), st.integers(0, 9), st.data())
 def test_all_speech_lands_in_exactly_one_segment_and_no_segment_breaks_a_rule(
-    probabilities, missing, data
+    probabilities, missing, seed, data
 ):
     total = max(len(probabilities) * WINDOW_SAMPLES - missing, 0)
-    waveform = make_waveform(total)
+    waveform = make_waveform(total, seed)
     cuts = data.draw(st.lists(st.integers(0, total), max_size=6))
 
-    segments = segment_all(waveform, probabilities, cuts=cuts)
+    segments = segment_all(waveform, probabilities, cuts=cuts, lag=data.draw(st.integers(0, 3)))
 
-    assert joined_speech(segments) == reference_speech(probabilities, total, SHORT)
-    position = 0
-    for segment in segments:
-        assert position <= segment.start <= segment.speech_start
-        assert segment.speech_start < segment.speech_end <= segment.end <= total
-        assert segment.end - segment.start <= SHORT.max_segment_ms * MS
-        assert segment.speech_start - segment.start <= SHORT.padding_ms * MS
-        assert segment.end - segment.speech_end <= SHORT.padding_ms * MS
-        np.testing.assert_array_equal(segment.waveform, waveform[segment.start : segment.end])
-        position = segment.end
+    speech = reference_speech(probabilities, total, SHORT)
+    zone = SHORT.cut_zone_ms * MS
+    for segment in check_segments(segments, speech, waveform, SHORT):
+        zone_end = segment.start + SHORT.max_segment_ms * MS
+        check_cut(
+            segment.end,
+            waveform,
+            (zone_end - zone, zone_end),
+            lambda at: float(probabilities[at // WINDOW_SAMPLES]),
+        )
 
 
-@given(PROBABILITIES, st.data())
-def test_the_division_into_pieces_does_not_matter(probabilities, data):
+@given(PROBABILITIES, st.integers(0, 3), st.data())
+def test_the_division_into_pieces_does_not_matter(probabilities, lag, data):
     total = len(probabilities) * WINDOW_SAMPLES
     waveform = make_waveform(total)
     cuts = data.draw(st.lists(st.integers(0, total), max_size=8))
 
     whole = segment_all(waveform, probabilities)
-    pieces = segment_all(waveform, probabilities, cuts=cuts)
+    pieces = segment_all(waveform, probabilities, cuts=cuts, lag=lag)
 
-    bounds = [(s.start, s.speech_start, s.speech_end, s.end) for s in whole]
-    assert [(s.start, s.speech_start, s.speech_end, s.end) for s in pieces] == bounds
+    assert bounds(pieces) == bounds(whole)
 
 
 def test_speech_between_long_silences_gets_full_padding():
@@ -163,27 +135,29 @@ def test_middling_probability_goes_on_with_speech_but_does_not_begin_it():
     assert (segment.speech_start, segment.speech_end) == (640 * MS, 1600 * MS)
 
 
-class Windows(FixedWindows):
-    """Whole-recording windows fed like a :class:`Segmenter`."""
-
-    def accept(self, waveform, probabilities):
-        return super().accept(waveform)
-
-
 @pytest.mark.parametrize("build", [Segmenter, Windows])
 def test_speech_without_a_pause_is_cut_at_the_quietest_place(build):
     total_ms = 40_000
     waveform = make_waveform(total_ms * MS)
     waveform[26_000 * MS : 26_100 * MS] *= 0.01
     waveform[12_000 * MS : 12_100 * MS] = 0  # quieter, but before the zone of the cut
-    segmenter = build(SegmenterOptions())
 
     probabilities = np.ones(total_ms // 32, np.float32)
-    segments = segmenter.accept(waveform, probabilities) + segmenter.finish()
+    segments = segment_all(waveform, probabilities, SegmenterOptions(), build=build)
 
     assert len(segments) == 2
     assert segments[0].end == segments[1].start == segments[1].speech_start
     assert 26_000 * MS < segments[0].end < 26_100 * MS
+
+
+@pytest.mark.parametrize("build", [Segmenter, Windows])
+def test_equally_quiet_places_are_cut_at_the_latest(build):
+    waveform = np.zeros(2_500 * MS, np.float32)
+    probabilities = np.ones(-(-len(waveform) // WINDOW_SAMPLES), np.float32)
+
+    first, second = segment_all(waveform, probabilities, build=build)
+
+    assert (first.end, second.end) == (1_995 * MS, 2_500 * MS)
 
 
 def test_an_unlikely_speech_window_is_preferred_for_the_cut_at_equal_level():
@@ -227,49 +201,73 @@ def test_a_segment_is_handed_out_as_soon_as_it_is_certain():
     assert len(segmenter.accept(waveform, probabilities)) == 1
 
 
-@pytest.mark.parametrize("probability", [0.0, 0.9])
+def test_settled_keeps_up_with_silence_and_waits_for_speech():
+    segmenter = Segmenter(SegmenterOptions())
+
+    def feed(*runs):
+        probabilities = np.array(windows_of(*runs), np.float32)
+        count = len(segmenter.accept(make_waveform(len(probabilities) * 512), probabilities))
+        return segmenter.settled // MS, count
+
+    assert feed() == (0, 0)
+    assert feed((0.0, 3200)) == (2900, 0)
+    assert feed((0.9, 3200)) == (2900, 0)
+    assert feed((0.0, 480)) == (2900, 0)  # the pause has not ended the speech
+    assert feed((0.0, 96)) == (2900, 0)  # the padding behind it is open
+    assert feed((0.0, 32)) == (6708, 1)
+    assert feed((0.0, 3200)) == (9908, 0)
+
+
+@pytest.mark.parametrize("pattern", [[0.0], [0.9], [0.9, 0.9, 0.0], [0.9, 0.4, 0.0, 0.0, 0.0]])
 @pytest.mark.parametrize("build", [Segmenter, Windows])
-def test_memory_does_not_grow_with_the_recording(build, probability):
-    options = SegmenterOptions()
-    segmenter = build(options)
-    block = make_waveform(10 * 16_000)
-    probabilities = np.full(len(block) // WINDOW_SAMPLES, probability, np.float32)
-    kept = []
-    for _ in range(60):
-        segmenter.accept(block, probabilities)
-        kept.append(segmenter._spans._history.end - segmenter._spans._history.start)
+@pytest.mark.parametrize("piece_s", [10, 0.1])
+def test_memory_does_not_grow_with_the_recording(build, pattern, piece_s):
+    segmenter = build(SegmenterOptions())
+    piece = make_waveform(round(piece_s * 16_000))
+    total = windows = most_bytes = 0
+    tracemalloc.start()
+    try:
+        while total < 300 * 16_000:
+            total += len(piece)
+            count = total // WINDOW_SAMPLES - windows
+            # The pattern's values last two seconds each.
+            values = [pattern[at // 63 % len(pattern)] for at in range(windows, windows + count)]
+            windows += count
+            segmenter.accept(piece, np.array(values, np.float32))
+            most_bytes = max(most_bytes, tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    # One segment and its padding, the newest piece, and a tenth for the rest; 19 MB came in.
+    assert most_bytes < 1.1 * 4 * (31 * 16_000 + 2 * len(piece))
 
-    assert segmenter._spans._history.end == 60 * len(block)
-    assert max(kept) <= (options.max_segment_ms + 2 * options.padding_ms) * MS + 2 * len(block)
 
-
-@pytest.mark.parametrize("samples", [0, 1, 511, 800])
+@pytest.mark.parametrize("samples", [0, 1, 511, 512, 800])
 def test_hardly_any_audio_gives_no_segment_when_silent(samples):
     waveform = np.zeros(samples, np.float32)
-    assert segment_all(waveform, [0.0] if samples else []) == []
+    assert segment_all(waveform, [0.0] * -(-samples // WINDOW_SAMPLES)) == []
 
 
-@given(st.integers(0, 150_000), st.lists(st.integers(0, 150_000), max_size=5))
-def test_fixed_windows_tile_the_recording(total, cuts):
-    waveform = make_waveform(total)
-    windows = FixedWindows(SHORT)
-    segments, start = [], 0
-    for end in [*sorted(min(cut, total) for cut in cuts), total]:
-        segments += windows.accept(waveform[start:end])
-        start = end
-    segments += windows.finish()
+@pytest.mark.parametrize("samples", [1, 511])
+def test_less_than_the_shortest_speech_is_none_however_likely(samples):
+    assert segment_all(make_waveform(samples), [1.0]) == []
 
-    position = 0
-    for segment in segments:
-        assert segment.start == segment.speech_start == position
-        assert position < segment.end == segment.speech_end
-        assert segment.end - segment.start <= SHORT.max_segment_ms * MS
-        np.testing.assert_array_equal(segment.waveform, waveform[segment.start : segment.end])
-        position = segment.end
-    assert position == total
-    whole = FixedWindows(SHORT)
-    once = whole.accept(waveform) + whole.finish()
-    assert [s.end for s in once] == [s.end for s in segments]
+
+@given(st.integers(0, 150_000), st.integers(0, 9), st.lists(st.integers(0, 150_000), max_size=5))
+def test_fixed_windows_tile_the_recording(total, seed, cuts):
+    waveform = make_waveform(total, seed)
+
+    segments = segment_all(waveform, [], cuts=cuts, build=Windows)
+
+    speech = [(0, total)] if total else []
+    limit, zone = SHORT.max_segment_ms * MS, SHORT.cut_zone_ms * MS
+    for segment in check_segments(segments, speech, waveform, SHORT):
+        zone_end = segment.start + limit
+        check_cut(segment.end, waveform, (zone_end - zone, zone_end), lambda at: 0.0)
+    assert bounds(segments) == bounds(segment_all(waveform, [], build=Windows))
+
+
+def test_a_single_sample_is_a_window_of_its_own():
+    assert bounds(segment_all(make_waveform(1), [], build=Windows)) == [(0, 0, 1, 1)]
 
 
 @pytest.mark.parametrize("build", [Segmenter, Windows])
@@ -278,6 +276,8 @@ def test_nothing_can_be_fed_after_the_end(build):
     segmenter.finish()
     with pytest.raises(UsageError):
         segmenter.accept(np.zeros(1, np.float32), np.zeros(0, np.float32))
+    with pytest.raises(UsageError):
+        segmenter.finish()
 
 
 @pytest.mark.parametrize(
@@ -308,6 +308,4 @@ def test_a_long_recording_in_equal_blocks_keeps_every_probability_in_its_place(s
 
     in_blocks = segment_all(waveform, probabilities, cuts=range(step, total, step))
 
-    assert joined_speech(in_blocks) == reference_speech(probabilities, total, SHORT)
-    for segment in in_blocks:
-        np.testing.assert_array_equal(segment.waveform, waveform[segment.start : segment.end])
+    check_segments(in_blocks, reference_speech(probabilities, total, SHORT), waveform, SHORT)
