@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from asr_core.audio.segmenter import FixedWindows, Segment, Segmenter, SegmenterOptions
+from asr_core.audio.fsmn_vad import FsmnVad, FsmnVadStream, load_fsmn_vad
+from asr_core.audio.segmenter import (
+    FixedWindows,
+    Segment,
+    Segmenter,
+    SegmenterOptions,
+    SpanSegmenter,
+)
 from asr_core.audio.vad import SileroVad, VadStream, load_silero_vad
+from asr_core.errors import UsageError
 from asr_core.runtime.session import Float32
+
+_FSMN_PADDING_MS = 0  # its intervals reach 200 ms back and 100 ms on by themselves
 
 
 class SegmentStream(Protocol):
@@ -40,16 +52,25 @@ class Detector(Protocol):
     def close(self) -> None: ...
 
 
-def open_detector(vad: str) -> Detector:
+def open_detector(vad: str, *, fsmn_folder: Path | None = None) -> Detector:
     """Load a detector.
 
     Args:
-        vad: ``silero``, or ``off`` for fixed windows without detection.
+        vad: ``silero``, ``fsmn``, or ``off`` for fixed windows without detection.
+        fsmn_folder: model folder of ``fsmn``; the others need none.
 
     Raises:
         ModelFileMissingError: its network is not installed.
+        ModelIntegrityError: a file of the model folder is damaged.
+        DeviceError: ONNX Runtime cannot load the network.
     """
-    return FixedDetector() if vad == "off" else SileroDetector(load_silero_vad())
+    if vad == "off":
+        return FixedDetector()
+    if vad == "silero":
+        return SileroDetector(load_silero_vad())
+    if vad == "fsmn" and fsmn_folder:
+        return FsmnDetector(load_fsmn_vad(fsmn_folder))
+    raise UsageError(f"There is no detector {vad!r}, or it lacks its folder")
 
 
 class SileroDetector:
@@ -60,6 +81,19 @@ class SileroDetector:
 
     def stream(self) -> SegmentStream:
         return _SileroSegments(self._vad.stream())
+
+    def close(self) -> None:
+        self._vad.close()
+
+
+class FsmnDetector:
+    """Speech by FSMN-VAD."""
+
+    def __init__(self, vad: FsmnVad) -> None:
+        self._vad = vad
+
+    def stream(self) -> SegmentStream:
+        return _FsmnSegments(self._vad.stream())
 
     def close(self) -> None:
         self._vad.close()
@@ -90,6 +124,23 @@ class _SileroSegments:
     def finish(self) -> list[Segment]:
         last = self._segmenter.accept(np.zeros(0, np.float32), self._vad.finish())
         return [*last, *self._segmenter.finish()]
+
+
+class _FsmnSegments:
+    def __init__(self, vad: FsmnVadStream) -> None:
+        self._vad = vad
+        self._segmenter = SpanSegmenter(SegmenterOptions(padding_ms=_FSMN_PADDING_MS))
+
+    @property
+    def settled(self) -> int:
+        return self._segmenter.settled
+
+    def accept(self, waveform: Float32) -> list[Segment]:
+        intervals = self._vad.accept(waveform)
+        return self._segmenter.accept(waveform, intervals, self._vad.settled, self._vad.open_span)
+
+    def finish(self) -> list[Segment]:
+        return self._segmenter.finish(self._vad.finish())
 
 
 class _FixedSegments:
