@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
