@@ -23,7 +23,7 @@ from ui.tabs.system import build_header, build_system_tab
 from ui.theme import TingluTheme
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-SCRIPTS = ("core", "transcript", "lists", "page")
+SCRIPTS = ("core", "wave", "transcript", "lists", "page")
 TITLE = "听录 · 离线中文语音转写工作台"
 
 QUEUE_SIZE = 64

@@ -5,6 +5,7 @@ The browser puts every text into the page as text, never as markup, so nothing i
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -219,5 +220,18 @@ def file_view(kind: str, path: Path, recording_id: str, serial: int) -> View:
         "path": path.as_posix(),
         "name": path.name,
         "recording": recording_id,
+        "serial": serial,
+    }
+
+
+def outline_view(points: bytes, recording_id: str, serial: int) -> View:
+    """The outline of a recording: lowest and highest values in turn, int8, in base64.
+
+    ``serial`` is never reused.
+    """
+    return {
+        "kind": "outline",
+        "recording": recording_id,
+        "points": base64.b64encode(points).decode("ascii"),
         "serial": serial,
     }

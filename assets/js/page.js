@@ -3,9 +3,13 @@
   "use strict";
   const { t, el, clock, fileUrl, define, find, badge } = window.tinglu;
 
-  /** Brings files that a handler made: sound to a transcript, anything else to the disk. */
+  /** Brings what a handler made: sound and its outline to a transcript, other files to the disk. */
   define("carrier", ({ props }) => ({
     update(file) {
+      if (file.kind === "outline") {
+        find(props.target).showOutline(file);
+        return;
+      }
       if (file.kind === "audio") {
         find(props.target).showFile(file);
         return;

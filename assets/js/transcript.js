@@ -1,13 +1,16 @@
 // The transcript: job line, player with coverage, tools and the sentences.
 (() => {
   "use strict";
-  const { t, el, clock, stamp, fileUrl, badge, define } = window.tinglu;
+  const { t, el, clock, stamp, fileUrl, badge, define, Wave } = window.tinglu;
 
   const DOUBTFUL = 1;
   const REWRITTEN = 2;
   const CLASS_OF = { [DOUBTFUL]: "tl-low", [REWRITTEN]: "tl-num" };
   const SPEEDS = [1, 1.25, 1.5, 2, 0.75];
   const BUCKETS = 360; // resolution of the coverage bar
+  const SEEK_STEP_MS = 100;
+  const KEY_STEP_MS = 5000; // an arrow key on the seek bar
+  const OVERLAPS = 8; // sentences that may go on while later ones begin
   const NEAR_END_PX = 80; // closer to the end than this, the list follows new sentences
 
   function build(formats, on) {
@@ -36,13 +39,16 @@
       onloadedmetadata: on.time, onerror: on.audioError });
     p.play = el("button", { type: "button", class: "tl-play", "aria-label": t("play"), onclick: on.toggle });
     p.at = el("span", { class: "tl-at" });
+    p.canvas = el("canvas", { class: "tl-wave", "aria-hidden": "true" });
+    p.wave = new Wave(p.canvas);
     p.cover = el("div", { class: "tl-cover", "aria-hidden": "true" });
     p.head = el("i", { class: "tl-head" });
-    p.seek = el("input", { type: "range", min: 0, max: 1000, value: 0, class: "tl-seek", "aria-label": t("position"), oninput: on.seek });
+    p.seek = el("input", { type: "range", min: 0, max: 1000, step: SEEK_STEP_MS, value: 0, class: "tl-seek", "aria-label": t("position"),
+      oninput: on.seek, onkeydown: on.seekKey });
     p.speed = el("button", { type: "button", class: "tl-button tl-speed", text: "1×", "aria-label": t("speed"), onclick: on.speed });
     p.key = el("div", { class: "tl-key" });
-    p.player = el("div", { class: "tl-player" }, p.play,
-      el("div", { class: "tl-track" }, p.cover, p.head, p.seek), p.at, p.speed, p.audio);
+    p.track = el("div", { class: "tl-track" }, p.canvas, p.cover, p.head, p.seek);
+    p.player = el("div", { class: "tl-player" }, p.play, p.track, p.at, p.speed, p.audio);
   }
 
   function buildTools(p, formats, on) {
@@ -106,7 +112,8 @@
         time: () => this.followAudio(),
         playing: () => this.showPlaying(),
         audioError: () => this.audioError(),
-        seek: () => this.play((this.parts.seek.value / 1000) * this.total(), this.parts.audio.paused),
+        seek: () => this.play(Number(this.parts.seek.value), this.parts.audio.paused),
+        seekKey: (event) => this.seekKey(event),
         speed: () => this.nextSpeed(),
         form: (form) => { this.form = form; this.showForm(); this.redrawLines(); },
         doubt: () => this.nextDoubt(),
@@ -130,6 +137,14 @@
       this.wanted = undefined;
     }
 
+    showOutline({ recording, points }) {
+      if (recording !== this.view.recording) return;
+      const { track, wave } = this.parts;
+      const total = this.total();
+      track.classList.add("tl-drawn");
+      wave.show(points, this.view.gaps.map(([start, end]) => [start / total, end / total]));
+    }
+
     forget(recording) {
       if (recording === this.view.recording) this.update({ state: "empty" });
     }
@@ -145,6 +160,7 @@
       this.draw();
       if (view.final && this.lines.length && view.playable !== false && this.audioOf !== view.recording) {
         this.trigger("playback", { recording: view.recording });
+        this.trigger("outline", { recording: view.recording, total_ms: this.total() });
       }
     }
 
@@ -165,9 +181,11 @@
       const fragment = document.createDocumentFragment();
       for (const line of lines) {
         const body = el("div", { class: "tl-text" });
+        const before = this.lines[this.lines.length - 1];
+        const who = line.who && line.who !== (before && before.who) ? el("span", { class: "tl-who", text: line.who }) : null;
         const node = el("div", {
           class: "tl-line", role: "listitem", tabindex: this.nodes.length ? -1 : 0, "data-index": this.nodes.length,
-        }, el("time", { text: stamp(line.start) }), line.who ? el("span", { class: "tl-who", text: line.who }) : null, body);
+        }, el("time", { text: stamp(line.start) }), who, body);
         this.lines.push(line);
         this.nodes.push(node);
         body.append(...pieceNodes(line[this.form], false));
@@ -230,7 +248,7 @@
     }
 
     async copy() {
-      const text = this.lines.map((line) => line[this.form].map((piece) => piece[0]).join("")).join("\n");
+      const text = this.lines.map((line) => (line.who ? t("said_by", { who: line.who }) : "") + line[this.form].map((piece) => piece[0]).join("")).join("\n");
       await window.tinglu.copyText(text);
       this.parts.copy.textContent = t("copied");
       setTimeout(() => (this.parts.copy.textContent = t("copy")), 1600);
@@ -238,7 +256,9 @@
 
     // Sound.
     resetAudio() {
-      const { audio, play } = this.parts;
+      const { audio, play, track, wave } = this.parts;
+      track.classList.remove("tl-drawn");
+      wave.clear();
       audio.pause();
       audio.removeAttribute("src");
       audio.load();
@@ -250,6 +270,15 @@
     total() {
       const { audio } = this.parts;
       return this.view.total_ms || (Number.isFinite(audio.duration) ? audio.duration * 1000 : 0);
+    }
+
+    seekKey(event) {
+      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const { seek, audio } = this.parts;
+      seek.value = Number(seek.value) + step * KEY_STEP_MS;
+      this.play(Number(seek.value), audio.paused);
     }
 
     async play(ms, stayPaused = false) {
@@ -290,13 +319,16 @@
     }
 
     followAudio() {
-      const { audio, at, seek, head } = this.parts;
+      const { audio, at, seek, head, wave } = this.parts;
       const ms = audio.currentTime * 1000;
       const total = this.total();
+      const part = total ? Math.min(1, ms / total) : 0;
       at.textContent = `${clock(ms)} / ${clock(total)}`;
-      seek.value = total ? (ms / total) * 1000 : 0;
+      seek.max = Math.max(total, 1);
+      seek.value = ms;
       seek.setAttribute("aria-valuetext", clock(ms));
-      head.style.insetInlineStart = `${total ? (ms / total) * 100 : 0}%`;
+      head.style.insetInlineStart = `${part * 100}%`;
+      wave.follow(part);
       if (this.audioOf) this.light(ms, !audio.paused);
     }
 
@@ -308,8 +340,11 @@
         if (this.lines[middle].start <= ms) low = middle + 1;
         else high = middle;
       }
-      const line = this.lines[low - 1];
-      return line && ms < line.end ? low - 1 : -1;
+      // People who talk at once: the latest sentence that still goes on.
+      for (let index = low - 1; index >= Math.max(0, low - OVERLAPS); index -= 1) {
+        if (ms < this.lines[index].end) return index;
+      }
+      return -1;
     }
 
     light(ms, follow) {

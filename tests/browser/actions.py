@@ -60,3 +60,33 @@ def playing_between(page: Any, panel: str, first_s: float, last_s: float) -> Non
         " return a.currentTime >= first && a.currentTime < last && !a.paused; }",
         arg=[panel, first_s, last_s],
     )
+
+
+def colours(page: Any, panel: str) -> list[str]:
+    """What a drawn recording shows at 40 places from left to right: names of colours.
+
+    ``accent`` was played, ``wave`` not yet, ``warn`` lacks words; empty where nothing is drawn.
+    """
+    return page.evaluate(
+        """(panel) => {
+            const canvas = document.querySelector(`#${panel}-transcript .tl-wave`);
+            const pen = canvas.getContext("2d");
+            const names = {};
+            for (const name of ["accent", "wave", "warn"]) {
+                pen.fillStyle = getComputedStyle(canvas).getPropertyValue(`--tl-${name}`);
+                names[pen.fillStyle] = name;
+            }
+            const width = canvas.width / 40;
+            return Array.from({length: 40}, (_, place) => {
+                const {data} = pen.getImageData(place * width, canvas.height / 2 - 1, width, 2);
+                for (let i = 0; i < data.length; i += 4) {
+                    if (data[i + 3] < 255) continue;
+                    const number = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+                    const name = names[`#${number.toString(16).padStart(6, "0")}`];
+                    if (name) return name;
+                }
+                return "";
+            });
+        }""",
+        panel,
+    )

@@ -8,6 +8,7 @@ from asr_core.errors import AudioDecodeError
 from asr_core.jobs.model import JobState
 from asr_core.results import Sentence, Token, TranscriptWarning
 from asr_core.settings import Settings
+from asr_core.transcription.options import TranscribeOptions
 from tests.seeding import (
     MEETING,
     fail,
@@ -15,6 +16,7 @@ from tests.seeding import (
     open_history,
     queue,
     repeated_meeting,
+    sentence,
     transcript,
     write_tone,
 )
@@ -31,7 +33,16 @@ HOSTILE = transcript(
     ),
     warnings=(TranscriptWarning("unknown", MARKUP),),
 )
+CALL = transcript(
+    (
+        sentence("您好这里是客服中心", 400, marks="。", speaker="声道1"),
+        sentence("我的机器一直没有发货", 4_800, marks="。", speaker="声道2"),
+        sentence("麻烦您查一下", 9_000, marks="。", speaker="声道2"),
+        sentence("请稍等", 13_000, marks="。", speaker="声道1"),
+    )
+)
 RESULTS = {
+    "客服通话.wav": CALL,
     "产品例会.m4a": transcript(),
     f"{MARKUP}.wav": HOSTILE,
     "客户访谈.mp4": transcript(
@@ -45,11 +56,17 @@ RESULTS = {
 }
 """Name to transcript."""
 
+NOT_KEPT = "命令行.wav"
+"""Transcribed, but without its recording."""
+
 
 def fill(settings: Settings, folder: Path) -> None:
     """Transcribed recordings with the results above, one that failed, one that was cancelled."""
     tone = write_tone(folder / "tone.wav")
     with open_history(settings) as history:
+        not_kept = history.add_recording(tone, name=NOT_KEPT, origin="cli", keep_copy=False)
+        job = history.add_job(not_kept, TranscribeOptions(), running=True)
+        history.save_transcript(job.id, transcript(), JobState.DONE)
         for name, result in RESULTS.items():
             finish(history, queue(history, tone, name).id, result)
         error = AudioDecodeError("x", path="坏.mp3", reason="damaged")

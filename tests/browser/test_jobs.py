@@ -15,6 +15,7 @@ import soundfile
 from tests.application import Application
 from tests.browser.actions import (
     PATIENCE_MS,
+    colours,
     expect,
     lines,
     open_entry,
@@ -50,6 +51,8 @@ def test_sample_becomes_text_that_plays_from_a_click(
     expect(panel).to_contain_text("今天的项目")
     expect(panel).to_contain_text(re.compile(r"26\s*位"))
     expect(panel).to_contain_text("Whisper base（内置） · CPU")
+    expect(panel.locator(".tl-drawn .tl-wave")).to_be_visible()
+    assert colours(page, "file") == ["wave"] * 40
     line = lines(page).nth(2)
     hours, minutes, seconds = map(int, line.locator("time").inner_text().split(":"))
     start_s = 3600 * hours + 60 * minutes + seconds

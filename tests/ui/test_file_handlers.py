@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import gradio as gr
+import numpy as np
 import pytest
 
-from asr_core.engine import JobState
+from asr_core.engine import JobState, TranscribeOptions
 from asr_core.errors import AudioDecodeError, JobStateError
 from tests.seeding import MEETING, fail, finish, transcript
 from ui.handlers import common, file
@@ -51,14 +53,15 @@ def test_microphone_recording_gets_a_name_people_recognize(page, engine, recordi
 
 
 def test_choices_reach_the_job(page, engine, recording):
-    start(page, recording, " 昇腾 \n\n鲲鹏\n昇腾\n", False, False, "off")
+    start(page, recording, " 昇腾 \n\n鲲鹏\n昇腾\n", False, False, "off", "split", 2)
     options = engine.active_jobs()[0].options
     assert options.hotwords == ("昇腾", "鲲鹏")
     assert (options.vad, options.punctuation, options.itn) == ("off", False, False)
+    assert (options.channels, options.track) == ("split", 2)
 
 
-def test_automatic_segmentation_leaves_the_choice_to_the_installation():
-    assert common.options_from("", True, True, "auto").vad is None
+def test_untouched_choices_are_the_defaults():
+    assert common.options_from("", True, True, "auto", "mix", 0) == TranscribeOptions()
 
 
 def test_hotwords_beyond_the_limit_are_left_out():
@@ -176,3 +179,33 @@ def test_recording_that_is_gone_is_not_playable(page, engine, finished):
     engine.record(recording_id).path.unlink()
     assert common.playback(page, "zh-CN", {"recording": recording_id}) == gr.skip()
     assert file.poll(page, "zh-CN", job_id, 0)[0]["playable"] is False
+
+
+def outline(page, recording_id, total_ms):
+    event = {"recording": recording_id, "total_ms": total_ms}
+    return common.outline(page, "zh-CN", event)
+
+
+def test_outline_draws_the_length_that_the_player_shows(page, finished):
+    # A tone of two seconds in a player of four.
+    sent = outline(page, finished[1], 4000)
+    assert (sent["kind"], sent["recording"]) == ("outline", finished[1])
+    lows, highs = np.frombuffer(base64.b64decode(sent["points"]), np.int8).reshape(-1, 2).T
+    assert len(highs) == common.OUTLINE_POINTS
+    half = common.OUTLINE_POINTS // 2
+    assert (set(lows[20 : half - 20]), set(highs[20 : half - 20])) == ({-3}, {3})
+    assert (set(lows[half:]), set(highs[half:])) == ({0}, {0})
+
+
+def test_the_same_outline_twice_is_sent_twice(page, finished):
+    first, second = (outline(page, finished[1], 2000) for _ in range(2))
+    assert first["serial"] != second["serial"]
+
+
+def test_the_player_does_without_an_outline(page, engine, recording, finished):
+    waiting = start(page, recording)[1]["recording"]
+    assert outline(page, waiting, 2000) == gr.skip()
+    engine.record(finished[1]).path.write_text("no sound")
+    assert outline(page, finished[1], 2000) == gr.skip()
+    engine.delete([finished[1]])
+    assert outline(page, finished[1], 0) == gr.skip()

@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from asr_core.engine import Engine, JobState
+from asr_core.engine import Engine, JobState, TranscribeOptions
 from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, RecordNotFoundError
 from asr_core.results import TranscriptWarning
 from asr_core.settings import Settings
@@ -102,6 +102,13 @@ def test_batch_queues_every_file_in_order_and_empties_the_field(page, engine, re
     batch_id, view, timer, field = start_batch(page, recording)
     assert [job.id for job in engine.jobs(batch_id)] == view["order"]
     assert (len(view["rows"]), timer.active, field) == (3, True, None)
+
+
+def test_choices_reach_every_job_of_a_batch(page, engine, recording):
+    paths = [str(recording)] * 2
+    batch_id, *_ = batch.start(page, "zh-CN", paths, False, True, "off", "split", 3)
+    expected = TranscribeOptions(punctuation=False, vad="off", channels="split", track=3)
+    assert [job.options for job in engine.jobs(batch_id)] == [expected] * 2
 
 
 def test_batch_without_files_says_what_to_do(page):

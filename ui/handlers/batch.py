@@ -12,23 +12,27 @@ from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import Job, JobState, TranscribeOptions
+from asr_core.engine import Job, JobState
 from asr_core.errors import JobStateError
 from ui import view
 from ui.guard import Page, refusal
+from ui.handlers.common import options_from
 from ui.view import View
 
 WITH_TEXT = (JobState.DONE, JobState.PARTIAL)
 
 
 def start(
-    page: Page, locale: str, paths: Sequence[str] | None, punctuation: bool, itn: bool
+    page: Page, locale: str, paths: Sequence[str] | None, *choices: Any
 ) -> tuple[str, View, gr.Timer, None]:
-    """Queue all files as one batch and empty the upload field."""
+    """Queue all files as one batch and empty the upload field.
+
+    ``choices`` are what :func:`options_from` takes after the hotwords.
+    """
     if not paths:
         raise refusal("page.no_file", locale)
     batch_id = uuid.uuid4().hex
-    options = TranscribeOptions(punctuation=punctuation, itn=itn)
+    options = options_from("", *choices)
     for path in map(Path, paths):
         page.engine.submit(path, options, name=path.name, origin="batch", batch_id=batch_id)
     return batch_id, batch_view(page, locale, batch_id, ()), gr.Timer(active=True), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,21 +11,36 @@ from typing import Any
 import gradio as gr
 
 from asr_core.engine import LiveView, TranscribeOptions
+from asr_core.errors import AsrError
 from ui import view
 from ui.guard import Page
 from ui.view import View
 
+logger = logging.getLogger(__name__)
+
 MAX_HOTWORDS = 500
 
+OUTLINE_POINTS = 1500
+"""Points of a drawn recording, whatever its length: more than a screen has columns to show."""
 
-def options_from(hotwords: str, punctuation: bool, itn: bool, vad: str) -> TranscribeOptions:
-    """The form's choices; ``vad`` is ``auto`` for the installation's setting."""
+
+def options_from(
+    hotwords: str,
+    punctuation: bool = True,
+    itn: bool = True,
+    vad: str = "auto",
+    channels: str = "mix",
+    track: int = 0,
+) -> TranscribeOptions:
+    """The form's choices; ``vad`` ``auto`` and ``track`` 0 leave the choice to the program."""
     words = tuple(dict.fromkeys(word.strip() for word in hotwords.splitlines() if word.strip()))
     return TranscribeOptions(
         vad=None if vad == "auto" else vad,
         itn=itn,
         punctuation=punctuation,
         hotwords=words[:MAX_HOTWORDS],
+        channels=channels,
+        track=track or None,
     )
 
 
@@ -49,6 +65,23 @@ def playback(page: Page, _locale: str, event: Mapping[str, Any]) -> Any:
     if path is None:
         return gr.skip()
     return view.file_view("audio", path, recording_id, time.time_ns())
+
+
+def outline(page: Page, _locale: str, event: Mapping[str, Any]) -> Any:
+    """What the player draws of a recording; nothing where that cannot be had.
+
+    The player works without it, so a fault is no news for the visitor.
+    """
+    recording_id = str(event["recording"])
+    end_ms = max(1, int(event["total_ms"]))
+    try:
+        points = page.engine.outline(recording_id, OUTLINE_POINTS, end_ms=end_ms)
+    except AsrError as exc:
+        logger.info("no outline recording=%s code=%s reason=%s", recording_id, exc.code, exc)
+        return gr.skip()
+    if points is None:
+        return gr.skip()
+    return view.outline_view(points, recording_id, time.time_ns())
 
 
 def recorded_name(path: str, now: time.struct_time, locale: str) -> str:

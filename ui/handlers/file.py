@@ -23,18 +23,19 @@ def start(
     locale: str,
     upload: str | None,
     recorded: str | None,
-    hotwords: str,
-    punctuation: bool,
-    itn: bool,
-    vad: str,
+    *choices: Any,
 ) -> tuple[str, Any, gr.Timer]:
-    """Queue the chosen recording. Returns job id, transcript view and the running timer."""
+    """Queue the chosen recording with the choices that :func:`options_from` takes.
+
+    Returns:
+        Job id, transcript view and the running timer.
+    """
     source = upload or recorded
     if source is None:
         raise refusal("page.no_file", locale)
     path = Path(source)
     name = path.name if upload else recorded_name(source, time.localtime(), locale)
-    job = page.engine.submit(path, options_from(hotwords, punctuation, itn, vad), name=name)
+    job = page.engine.submit(path, options_from(*choices), name=name)
     return job.id, job_view(page, locale, page.engine.live(job.id), 0), gr.Timer(active=True)
 
 

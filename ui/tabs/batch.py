@@ -8,7 +8,7 @@ from ui import view
 from ui.guard import Page, guarded, guarded_event
 from ui.handlers import batch as handlers
 from ui.i18n import label
-from ui.tabs.parts import POLL_S, build_component, queued, quiet
+from ui.tabs.parts import POLL_S, build_component, build_more_options, queued, quiet
 
 
 def build_batch_tab(page: Page, demo: gr.Blocks, batch: gr.BrowserState) -> None:
@@ -26,15 +26,7 @@ def build_batch_tab(page: Page, demo: gr.Blocks, batch: gr.BrowserState) -> None
                 elem_id="batch-upload",
             )
             gr.Markdown(label("batch_hint"), elem_classes=["tl-hint"])
-            punctuation = gr.Checkbox(
-                True,
-                label=label("punctuation"),
-                elem_classes=["tl-switch"],
-                elem_id="batch-punctuation",
-            )
-            itn = gr.Checkbox(
-                True, label=label("itn"), elem_classes=["tl-switch"], elem_id="batch-itn"
-            )
+            more = build_more_options(page, "batch")
             start = gr.Button(label("start_batch"), variant="primary", elem_id="batch-start")
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             rows = build_component(
@@ -46,7 +38,7 @@ def build_batch_tab(page: Page, demo: gr.Blocks, batch: gr.BrowserState) -> None
             carrier = build_component("carrier", "batch-carrier", target="batch-rows")
     known = gr.JSON([], visible=False)
     timer = gr.Timer(POLL_S, active=False)
-    inputs = [files, punctuation, itn]
+    inputs = [files, *more.inputs]
     start.click(guarded(page, handlers.start), inputs, [batch, rows, timer, files], **queued())
     poll = guarded(page, handlers.poll)
     count = "(batch, known) => [batch, tinglu.known('batch-rows', batch)]"

@@ -10,7 +10,15 @@ import gradio as gr
 from ui.guard import Page, guarded
 from ui.handlers import file as handlers
 from ui.i18n import label
-from ui.tabs.parts import POLL_S, TranscriptPanel, build_transcript_panel, queued, quiet
+from ui.tabs.parts import (
+    POLL_S,
+    MoreOptions,
+    TranscriptPanel,
+    build_more_options,
+    build_transcript_panel,
+    queued,
+    quiet,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +27,7 @@ class _Form:
     recorded: gr.Audio
     sample: gr.Button
     hotwords: gr.Textbox
-    punctuation: gr.Checkbox
-    itn: gr.Checkbox
-    vad: gr.Radio
+    more: MoreOptions
     start: gr.Button
 
 
@@ -29,7 +35,7 @@ def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> None:
     """Lay out and wire the tab; ``job`` holds the id of this browser's last job."""
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
-            form = _build_form()
+            form = _build_form(page)
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             panel = build_transcript_panel(page, "file", empty="empty.hint")
     have = gr.Number(0, visible=False)
@@ -38,12 +44,12 @@ def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> None:
     _wire_job(page, demo, panel, job, have, timer)
 
 
-def _build_form() -> _Form:
+def _build_form(page: Page) -> _Form:
     with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
         upload = gr.File(show_label=False, label=label("upload"), height=140, elem_id="file-upload")
         gr.Markdown(label("upload_hint"), elem_classes=["tl-hint"])
         with gr.Accordion(
-            label("record"), open=False, elem_id="file-record", elem_classes=["tl-record"]
+            label("record"), open=False, elem_id="file-record", elem_classes=["tl-fold"]
         ):
             recorded = gr.Audio(
                 sources=["microphone"],
@@ -63,31 +69,13 @@ def _build_form() -> _Form:
             max_lines=8,
             elem_id="file-hotwords",
         )
-        vad = gr.Radio(
-            [(label("vad_auto"), "auto"), (label("vad_off"), "off")],
-            value="auto",
-            label=label("vad"),
-            info=label("vad_info"),
-            elem_id="file-vad",
-            elem_classes=["tl-choice"],
-        )
-        punctuation = gr.Checkbox(
-            True, label=label("punctuation"), elem_classes=["tl-switch"], elem_id="file-punctuation"
-        )
-        itn = gr.Checkbox(True, label=label("itn"), elem_classes=["tl-switch"], elem_id="file-itn")
+        more = build_more_options(page, "file")
         start = gr.Button(label("start"), variant="primary", elem_id="file-start")
-    return _Form(upload, recorded, sample, hotwords, punctuation, itn, vad, start)
+    return _Form(upload, recorded, sample, hotwords, more, start)
 
 
 def _wire_form(page: Page, form: _Form, outputs: list[Any]) -> None:
-    inputs = [
-        form.upload,
-        form.recorded,
-        form.hotwords,
-        form.punctuation,
-        form.itn,
-        form.vad,
-    ]
+    inputs = [form.upload, form.recorded, form.hotwords, *form.more.inputs]
     form.start.click(guarded(page, handlers.start), inputs, outputs, **queued())
     take_sample = guarded(page, handlers.take_sample)
     form.sample.click(take_sample, None, [form.upload, form.recorded], **quiet())

@@ -11,7 +11,12 @@ import gradio as gr
 from ui import view
 from ui.guard import Page, guarded_event
 from ui.handlers import common
+from ui.i18n import label
 from ui.view import View, to_json
+
+_VADS = ("silero", "off")
+_OUTLINES = 4  # at once; a visitor whose recording has its peaks passes one that is decoded
+_TRACKS = 9  # audio tracks offered for a video
 
 POLL_S = 1.0
 """How often a running job is asked for news."""
@@ -54,6 +59,62 @@ def build_component(
 
 
 @dataclass(frozen=True, slots=True)
+class MoreOptions:
+    """Choices that few recordings need."""
+
+    punctuation: gr.Checkbox
+    itn: gr.Checkbox
+    vad: gr.Radio
+    channels: gr.Radio
+    track: gr.Dropdown
+
+    @property
+    def inputs(self) -> list[Any]:
+        """In the order of :func:`ui.handlers.common.options_from`."""
+        return [self.punctuation, self.itn, self.vad, self.channels, self.track]
+
+
+def build_more_options(page: Page, name: str) -> MoreOptions:
+    """A closed box with the choices; their ids begin with ``name``."""
+    with gr.Accordion(label("more"), open=False, elem_id=f"{name}-more", elem_classes=["tl-fold"]):
+        punctuation = _switch("punctuation", name)
+        itn = _switch("itn", name)
+        channels = _choice("channels", name, ["mix", "split"])
+        vad = _choice("vad", name, vad_choices(page))
+        track = gr.Dropdown(
+            [(label("track_default"), 0), *range(1, _TRACKS + 1)],
+            value=0,
+            filterable=False,
+            label=label("track"),
+            info=label("track_info"),
+            elem_id=f"{name}-track",
+        )
+    return MoreOptions(punctuation, itn, vad, channels, track)
+
+
+def vad_choices(page: Page) -> list[str]:
+    """``auto`` for the installation's setting, what else it has, and ``off``."""
+    others = [vad for vad in _VADS if vad not in ("off", page.settings.vad)]
+    return ["auto", *others, "off"]
+
+
+def _switch(key: str, name: str) -> gr.Checkbox:
+    return gr.Checkbox(True, label=label(key), elem_id=f"{name}-{key}", elem_classes=["tl-switch"])
+
+
+def _choice(key: str, name: str, values: list[str]) -> gr.Radio:
+    """One of a few; the first one at first."""
+    return gr.Radio(
+        [(label(f"{key}_{value}"), value) for value in values],
+        value=values[0],
+        label=label(key),
+        info=label(f"{key}_info"),
+        elem_id=f"{name}-{key}",
+        elem_classes=["tl-choice"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class TranscriptPanel:
     """The transcript component and the carrier that brings it files."""
 
@@ -75,11 +136,17 @@ def build_transcript_panel(page: Page, name: str, *, empty: str) -> TranscriptPa
     transcript = build_component(
         "transcript",
         f"{name}-transcript",
-        events="'cancel_job' 'export_as' 'playback'",
+        events="'cancel_job' 'export_as' 'playback' 'outline'",
         formats=list(view.FORMATS),
         empty=empty,
     )
     carrier = build_component("carrier", f"{name}-carrier", target=f"{name}-transcript")
+    # A carrier of its own: of two values that arrive at once, a component shows the later one.
+    waves = build_component("carrier", f"{name}-waves", target=f"{name}-transcript")
     transcript.export_as(guarded_event(page, common.export_as), None, carrier, **queued())
-    transcript.playback(guarded_event(page, common.playback), None, carrier, **queued())
+    # A visitor may open the next recording while an earlier one is still being decoded.
+    many = queued(trigger_mode="multiple")
+    transcript.playback(guarded_event(page, common.playback), None, carrier, **many)
+    outline = guarded_event(page, common.outline)
+    transcript.outline(outline, None, waves, **many, concurrency_limit=_OUTLINES)
     return TranscriptPanel(transcript, carrier)
