@@ -36,6 +36,15 @@ def speech_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def fsmn_folder() -> Path:
+    """The model folder of FSMN-VAD, which lies beside a checkout of the developers."""
+    folder = ROOT.parent / "shared" / "data" / "models" / "fsmn_vad"
+    if not folder.is_dir():
+        pytest.skip("the model folder of FSMN-VAD is not beside the checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def sample() -> Path:
     """The recording that the application ships."""
     return next((ROOT / "assets" / "sample").glob("*.flac"))

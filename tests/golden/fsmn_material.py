@@ -38,7 +38,11 @@ def variants(meeting: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     yield "overdriven", np.clip(meeting * np.float32(20), -1, 1)
     yield "with holes", _with_holes(meeting)
     yield "without pauses", np.tile(_loud(meeting), 2)
-    yield "for half an hour", np.tile(meeting, _TIMES_FOR_HALF_AN_HOUR)
+
+
+def for_half_an_hour(meeting: np.ndarray) -> np.ndarray:
+    """The meeting over and over."""
+    return np.tile(meeting, _TIMES_FOR_HALF_AN_HOUR)
 
 
 def _with_holes(meeting: np.ndarray) -> np.ndarray:

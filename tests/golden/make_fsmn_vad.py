@@ -19,7 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.golden.fsmn_material import CASES, MEETING, Case, read, recording_names, variants
+from tests.golden.fsmn_material import (
+    CASES,
+    MEETING,
+    Case,
+    for_half_an_hour,
+    read,
+    recording_names,
+    variants,
+)
 
 TARGET = Path(__file__).with_name("fsmn_vad.json")
 REFERENCE = "0.4.3"
@@ -44,9 +52,11 @@ def main() -> None:
         "network_sha256": hashlib.sha256((model / "model.onnx").read_bytes()).hexdigest(),
     }
     detect = load_reference(model)
+    meeting = read(speech / MEETING)
     golden |= {
         "recordings": {name: detect(read(speech / name)) for name in recording_names(speech)},
-        "meeting": {name: detect(waveform) for name, waveform in variants(read(speech / MEETING))},
+        "meeting": {name: detect(waveform) for name, waveform in variants(meeting)},
+        "for half an hour": detect(for_half_an_hour(meeting)),
         "cases": {str(case.seed): decide(case) for case in CASES},
     }
     TARGET.write_text(as_lines(golden), encoding="utf-8")
