@@ -70,7 +70,9 @@ def colours(page: Any, panel: str) -> list[str]:
     return page.evaluate(
         """(panel) => {
             const canvas = document.querySelector(`#${panel}-transcript .tl-wave`);
-            const pen = canvas.getContext("2d");
+            const copy = new OffscreenCanvas(canvas.width, canvas.height);
+            const pen = copy.getContext("2d", {willReadFrequently: true});
+            pen.drawImage(canvas, 0, 0);
             const names = {};
             for (const name of ["accent", "wave", "warn"]) {
                 pen.fillStyle = getComputedStyle(canvas).getPropertyValue(`--tl-${name}`);

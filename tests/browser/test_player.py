@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.browser.actions import (
@@ -103,13 +101,6 @@ def test_arrow_keys_go_five_seconds(served, visit):
     assert position_s(panel) == pytest.approx(5)
 
 
-def test_next_recording_is_drawn_while_an_earlier_one_is_decoded(served, visit):
-    page = visit(served.url).page
-    open_entry(page, "十小时.wav")
-    open_drawn(page, "周会.wav")
-    open_drawn(page, "产品例会.m4a")
-
-
 def test_player_without_a_recording_shows_where_the_words_are(served, visit):
     page = visit(served.url).page
     panel = open_entry(page, NOT_KEPT)
@@ -138,11 +129,11 @@ def test_choices_under_more_options_reach_the_job(served, visit, tmp_path):
     page = visit(served.url).page
     page.locator("#file-more > button").click()
     page.locator("#file-channels").get_by_text("分声道", exact=True).click()
-    page.locator("#file-vad").get_by_text("整段").click()
+    page.locator("#file-vad").get_by_text("整段", exact=True).click()
     page.locator("#file-punctuation input").uncheck()
     page.locator("#file-track input").click()
     page.get_by_role("option", name="1", exact=True).click()
-    transcribe(page, write_tone(Path(tmp_path / "双声道.wav"), seconds=1.0))
+    transcribe(page, write_tone(tmp_path / "双声道.wav", seconds=1.0))
     badge = page.locator("#file-transcript .tl-badge")
     expect(badge).to_have_text("已完成", timeout=PATIENCE_MS)
     with open_history(served.settings) as history:

@@ -56,6 +56,12 @@ def test_polling_never_waits_in_the_queue(demo):
     assert not any(fn.queue for fn in ticks)
 
 
+def test_next_recording_can_be_asked_for_while_an_earlier_one_is_decoded(demo):
+    for name in ("playback", "outline"):
+        asked = [fn for fn in demo.fns.values() if any(t[1] == name for t in fn.targets)]
+        assert [fn.trigger_mode for fn in asked] == ["multiple"] * 2
+
+
 def test_launch_is_private_offline_and_narrow(settings):
     kwargs = launch_kwargs(settings)
     for name in ("share", "run_history", "enable_monitoring", "ssr_mode", "show_error"):
