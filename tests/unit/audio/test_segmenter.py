@@ -151,6 +151,14 @@ def test_speech_without_a_pause_is_cut_at_the_quietest_place(build):
 
 
 @pytest.mark.parametrize("build", [Segmenter, Windows])
+@pytest.mark.parametrize(("samples", "count"), [(32_000, 1), (32_001, 2)])
+def test_what_fits_into_the_limit_to_the_sample_is_not_cut(build, samples, count):
+    segments = segment_all(make_waveform(samples), [1.0] * 63, build=build)
+    assert len(segments) == count
+    assert (segments[0].start, segments[-1].end) == (0, samples)
+
+
+@pytest.mark.parametrize("build", [Segmenter, Windows])
 def test_equally_quiet_places_are_cut_at_the_latest(build):
     waveform = np.zeros(2_500 * MS, np.float32)
     probabilities = np.ones(-(-len(waveform) // WINDOW_SAMPLES), np.float32)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asr_core.audio.history import StreamHistory
 from asr_core.audio.segmenter import Segment, Segmenter, SegmenterOptions, SpanSegmenter
 from asr_core.audio.vad import WINDOW_SAMPLES
 from asr_core.errors import UsageError
@@ -183,3 +184,13 @@ def test_memory_holds_the_speech_that_may_still_come_and_no_more():
         tracemalloc.stop()
     # 31 s, a padding, and the segment that is handed out, of the 600 s that came in.
     assert most_bytes < 1.1 * 4 * 16_000 * (31 + 21)
+
+
+def test_probabilities_are_forgotten_with_the_audio_that_they_describe():
+    probabilities = StreamHistory()
+    segmenter = SpanSegmenter(SegmenterOptions(), probabilities)
+    piece = make_waveform(5_000 * WINDOW_SAMPLES)
+    for _ in range(4):
+        probabilities.append(np.zeros(5_000, np.float32))
+        segmenter.accept(piece, [], probabilities.end * WINDOW_SAMPLES)
+    assert probabilities.end - probabilities.start <= 5_000
