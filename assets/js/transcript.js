@@ -47,7 +47,7 @@
       oninput: on.seek, onkeydown: on.seekKey });
     p.speed = el("button", { type: "button", class: "tl-button tl-speed", text: "1×", "aria-label": t("speed"), onclick: on.speed });
     p.key = el("div", { class: "tl-key" });
-    p.track = el("div", { class: "tl-track" }, p.canvas, p.cover, p.head, p.seek);
+    p.track = el("div", { class: "tl-track", onpointerdown: on.scrub, onpointermove: on.scrub }, p.canvas, p.cover, p.head, p.seek);
     p.player = el("div", { class: "tl-player" }, p.play, p.track, p.at, p.speed, p.audio);
   }
 
@@ -114,6 +114,7 @@
         audioError: () => this.audioError(),
         seek: () => this.play(Number(this.parts.seek.value), this.parts.audio.paused),
         seekKey: (event) => this.seekKey(event),
+        scrub: (event) => this.scrub(event),
         speed: () => this.nextSpeed(),
         form: (form) => { this.form = form; this.showForm(); this.redrawLines(); },
         doubt: () => this.nextDoubt(),
@@ -281,6 +282,21 @@
       this.play(Number(seek.value), audio.paused);
     }
 
+    /** A press or a drag on the track; the seek input under it serves keyboards and screen readers. */
+    scrub(event) {
+      const { track, seek, audio } = this.parts;
+      if (event.type === "pointerdown" && event.button === 0) {
+        event.preventDefault();
+        track.setPointerCapture(event.pointerId);
+        seek.focus({ preventScroll: true });
+      } else if (!track.hasPointerCapture(event.pointerId)) return;
+      const box = track.getBoundingClientRect();
+      const part = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+      const ms = part * this.total();
+      if (this.wanted === undefined) this.play(ms, audio.paused);
+      else this.wanted = ms; // the sound is on its way
+    }
+
     async play(ms, stayPaused = false) {
       const { audio } = this.parts;
       if (this.view.playable === false) return;
@@ -289,7 +305,10 @@
         this.trigger("playback", { recording: this.view.recording });
         return;
       }
-      if (ms !== undefined) audio.currentTime = ms / 1000;
+      if (ms !== undefined) {
+        audio.currentTime = ms / 1000;
+        this.followAudio();
+      }
       if (stayPaused) return;
       try {
         await audio.play();

@@ -32,9 +32,9 @@ def open_drawn(page, name):
 
 def click_at(panel, part):
     """Click into the drawn recording, ``part`` of the way from its start to its end."""
-    seek = panel.locator(".tl-seek")
-    box = seek.bounding_box()
-    seek.click(position={"x": box["width"] * part, "y": box["height"] / 2})
+    track = panel.locator(".tl-track")
+    box = track.bounding_box()
+    track.click(position={"x": box["width"] * part, "y": box["height"] / 2})
 
 
 def position_s(panel):
@@ -53,13 +53,30 @@ def test_recording_is_drawn_and_a_click_goes_to_its_place(served, visit, size, s
         "() => document.querySelector('#history-transcript audio').currentTime > 0"
     )
     # 24 s long; a pixel on the narrow screen is 0.1 s.
-    assert position_s(panel) == pytest.approx(18, abs=0.25)
+    assert position_s(panel) == pytest.approx(18, abs=0.15)
+    expect(panel.locator(".tl-seek")).to_be_focused()
     expect(panel.locator(".tl-at")).to_contain_text("0:1")
     shown = colours(page, "history")
     assert (shown[:29], shown[31:]) == (["accent"] * 29, ["wave"] * 9)
     panel.locator(".tl-play").click()
     playing_between(page, "history", 17.7, 24)
     assert watched.problems == []
+
+
+def test_dragging_goes_along_and_stops_at_the_ends(served, visit):
+    page = visit(served.url).page
+    panel = open_drawn(page, "产品例会.m4a")
+    box = panel.locator(".tl-track").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.9, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, middle + 200)
+    assert position_s(panel) == pytest.approx(12, abs=0.1)
+    page.mouse.move(box["x"] - 50, middle)
+    assert position_s(panel) == 0
+    page.mouse.up()
+    page.mouse.move(box["x"] + box["width"] * 0.5, middle)
+    assert position_s(panel) == 0
 
 
 def test_drawing_follows_the_width_of_the_page(served, visit):
