@@ -18,6 +18,7 @@ from asr_core.results import Transcript
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _MAX_NAME_BYTES = 255
+_JOINER, _NON_JOINER = "\u200d", "\u200c"
 _SUFFIX = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,5}$")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 
@@ -81,8 +82,12 @@ def write_file(transcript: Transcript, format_name: str, path: Path, title: str)
         ) from exc
 
 
-def file_name(original_name: str, format_name: str) -> str:
+def file_name(original_name: str, format_name: str, number: int = 1) -> str:
     """A name for the export of a recording: ``会议.m4a`` gives ``会议.srt``.
+
+    Args:
+        original_name: of the recording, with or without folders.
+        number: from 2 on, tells apart recordings of one name: ``会议 (2).srt``.
 
     Returns:
         A name without path separators, control characters and what Windows forbids, of at most
@@ -91,15 +96,31 @@ def file_name(original_name: str, format_name: str) -> str:
     Raises:
         ExportError: no such format.
     """
-    ending = "." + _writer(format_name).extension
+    counted = f" ({number})" if number > 1 else ""
+    ending = f"{counted}.{_writer(format_name).extension}"
     base = re.split(r"[/\\]", original_name.rstrip("/\\"))[-1]
     stem = "".join(char for char in _SUFFIX.sub("", base) if _allowed(char))
     stem = stem.strip(" .")
     room = _MAX_NAME_BYTES - len(ending.encode())
-    stem = stem.encode()[:room].decode(errors="ignore").rstrip(" .") or "transcript"
+    stem = _shortened(stem, room).rstrip(" .").removesuffix(_JOINER) or "transcript"
     if _RESERVED.fullmatch(stem):
         stem = f"_{stem}"
     return stem + ending
+
+
+def _shortened(text: str, most_bytes: int) -> str:
+    """As much of a text as fits, cut where a reader sees a border between characters."""
+    kept = text.encode()[:most_bytes].decode(errors="ignore")
+    while kept and len(kept) < len(text) and (_extends(text[len(kept)]) or kept[-1] == _JOINER):
+        kept = kept[:-1]
+    return kept
+
+
+def _extends(char: str) -> bool:
+    """Accents, selectors, joiners, skin tones and later parts of a Hangul syllable go with
+    the character before them."""
+    is_mark = unicodedata.category(char)[0] == "M" or char in (_JOINER, _NON_JOINER)
+    return is_mark or "\U0001f3fb" <= char <= "\U0001f3ff" or "\u1160" <= char <= "\u11ff"
 
 
 def _writer(format_name: str) -> Writer:
@@ -117,5 +138,7 @@ def _writer(format_name: str) -> Writer:
 def _allowed(char: str) -> bool:
     if char in '<>:"|?*':
         return False
+    if char in (_JOINER, _NON_JOINER):  # part of how emoji, Persian and Indian scripts are written
+        return True
     # Private use and invisible characters can hide what a name really ends in.
     return unicodedata.category(char)[0] != "C" and unicodedata.category(char) not in ("Zl", "Zp")
