@@ -6,13 +6,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.audio.history import StreamHistory
 from asr_core.errors import UsageError
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 9_000), max_size=8), st.data())
 def test_what_is_kept_is_what_came(lengths, data):
     stream = np.arange(sum(lengths), dtype=np.float32)

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.audio.segmenter import FixedWindows, Segment, Segmenter, SegmenterOptions
@@ -54,6 +54,7 @@ def segment_all(waveform, probabilities, options=SHORT, cuts=(), lag=0, build=Se
     return segments
 
 
+@settings(deadline=None)
 @given(PROBABILITIES, st.integers(0, WINDOW_SAMPLES - 1), st.integers(0, 9), st.data())
 def test_all_speech_lands_in_exactly_one_segment_and_no_segment_breaks_a_rule(
     probabilities, missing, seed, data
@@ -76,6 +77,7 @@ def test_all_speech_lands_in_exactly_one_segment_and_no_segment_breaks_a_rule(
         )
 
 
+@settings(deadline=None)
 @given(PROBABILITIES, st.integers(0, 3), st.data())
 def test_the_division_into_pieces_does_not_matter(probabilities, lag, data):
     total = len(probabilities) * WINDOW_SAMPLES
@@ -260,6 +262,7 @@ def test_less_than_the_shortest_speech_is_none_however_likely(samples):
     assert segment_all(make_waveform(samples), [1.0]) == []
 
 
+@settings(deadline=None)
 @given(st.integers(0, 150_000), st.integers(0, 9), st.lists(st.integers(0, 150_000), max_size=5))
 def test_fixed_windows_tile_the_recording(total, seed, cuts):
     waveform = make_waveform(total, seed)

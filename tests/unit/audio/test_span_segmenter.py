@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.audio.history import StreamHistory
@@ -63,6 +63,7 @@ def segment_all(waveform, spans, options=SHORT, cuts=(), draw=None) -> list[Segm
     return segments
 
 
+@settings(deadline=None)
 @given(recordings(), st.integers(0, 9), st.data())
 def test_every_interval_lands_in_segments_that_break_no_rule(recording, seed, data):
     spans, total = recording
@@ -78,6 +79,7 @@ def test_every_interval_lands_in_segments_that_break_no_rule(recording, seed, da
     assert bounds(segments) == bounds(segment_all(waveform, spans))
 
 
+@settings(deadline=None)
 @given(PROBABILITIES)
 def test_intervals_and_the_probabilities_that_they_come_from_make_the_same_segments(probabilities):
     """As long as nothing is cut: a cut looks at the probabilities too."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.audio.speech_states import SpeechState, SpeechTracker
@@ -62,6 +62,7 @@ def test_without_a_minimum_the_first_window_is_speech_and_without_a_hangover_it_
     assert tracker.state is SILENCE
 
 
+@settings(deadline=None)
 @given(PROBABILITIES, st.integers(0, WINDOW_SAMPLES - 1), st.lists(st.integers(0, 400), max_size=5))
 def test_intervals_are_those_of_the_definition_however_the_windows_come(
     probabilities, missing, cuts

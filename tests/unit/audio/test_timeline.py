@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.audio.timeline import Timeline
@@ -29,6 +29,7 @@ def speech_samples(spans: list[tuple[int, int]]) -> list[int]:
     return [position for start, end in spans for position in range(start, end)]
 
 
+@settings(deadline=None)
 @given(span_lists())
 def test_every_sample_of_the_joined_waveform_is_at_its_place_in_the_recording(spans):
     timeline = Timeline(spans)
@@ -36,6 +37,7 @@ def test_every_sample_of_the_joined_waveform_is_at_its_place_in_the_recording(sp
     assert [timeline.to_file(at) for at in range(timeline.samples)] == speech_samples(spans)
 
 
+@settings(deadline=None)
 @given(span_lists())
 def test_the_way_back_is_the_inverse_on_speech_and_refused_elsewhere(spans):
     timeline = Timeline(spans)
@@ -46,6 +48,7 @@ def test_the_way_back_is_the_inverse_on_speech_and_refused_elsewhere(spans):
             timeline.to_joined(position)
 
 
+@settings(deadline=None)
 @given(span_lists())
 def test_time_never_runs_backwards_and_jumps_by_the_pauses_alone(spans):
     timeline = Timeline(spans)
@@ -56,6 +59,7 @@ def test_time_never_runs_backwards_and_jumps_by_the_pauses_alone(spans):
     assert [step - 1 for step in steps if step > 1] == [pause for pause in pauses if pause]
 
 
+@settings(deadline=None)
 @given(span_lists())
 def test_the_segment_of_a_position_is_the_one_that_holds_it(spans):
     timeline = Timeline(spans)
@@ -64,6 +68,7 @@ def test_the_segment_of_a_position_is_the_one_that_holds_it(spans):
     assert [timeline.index_at(at) for at in range(timeline.samples)] == expected
 
 
+@settings(deadline=None)
 @given(span_lists(), st.data())
 def test_an_interval_stays_whole_inside_its_segment_and_is_clipped_outside(spans, data):
     timeline = Timeline(spans)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.audio.segmenter import Segment
@@ -26,6 +26,7 @@ def segments_of(parts: list[tuple[int, int]]) -> list[Segment]:
     return segments
 
 
+@settings(deadline=None)
 @given(lengths)
 def test_windows_hold_every_segment_once_in_order(parts: list[tuple[int, int]]) -> None:
     segments = segments_of(parts)
@@ -34,6 +35,7 @@ def test_windows_hold_every_segment_once_in_order(parts: list[tuple[int, int]]) 
     assert all(window.samples <= LIMIT for window in windows)
 
 
+@settings(deadline=None)
 @given(lengths)
 def test_a_window_ends_only_where_the_next_segment_does_not_fit(
     parts: list[tuple[int, int]],
@@ -44,6 +46,7 @@ def test_a_window_ends_only_where_the_next_segment_does_not_fit(
         assert window.samples + first.end - first.start > LIMIT
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4 * LIMIT), st.integers(0, 10_000), st.integers(4_800, LIMIT))
 def test_a_divided_segment_is_the_same_segment(length: int, start: int, most: int) -> None:
     waveform = np.random.default_rng(length).standard_normal(length).astype(np.float32)
@@ -62,6 +65,7 @@ short_parts = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(short_parts, st.data())
 def test_times_go_to_the_segment_that_holds_their_middle(
     parts: list[tuple[int, int]], data: st.DataObject
@@ -88,6 +92,7 @@ def test_times_go_to_the_segment_that_holds_their_middle(
         assert abs(end * 16 - (end_ms * 16 + moved)) < 16
 
 
+@settings(deadline=None)
 @given(short_parts, st.data())
 def test_later_times_in_a_window_are_later_in_the_recording(
     parts: list[tuple[int, int]], data: st.DataObject
