@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from asr_core.audio.raw import parse_raw
 from asr_core.engine import EXPORT_FORMATS, CancelToken, Engine, TranscribeOptions
 from asr_core.errors import AsrError, ExportError, SettingsError, UnknownModelError
 from asr_core.events import EventSink, Progress
@@ -91,6 +92,22 @@ def _add_transcribe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vad", choices=_VAD_CHOICES, help="off: no speech detection, fixed windows"
     )
+    parser.add_argument(
+        "--channels",
+        choices=("mix", "split"),
+        default="mix",
+        help="split: transcribe each channel on its own, as a speaker (default: mix)",
+    )
+    parser.add_argument(
+        "--track", type=_track, metavar="N", help="audio track of a video, counted from 1"
+    )
+    parser.add_argument(
+        "--raw",
+        type=_raw,
+        default="",
+        metavar="ENCODING:RATE:CHANNELS",
+        help="the files are PCM without a header, for example s16le:16000:1",
+    )
     parser.add_argument("--no-itn", action="store_true", help="leave numbers as they are spoken")
     parser.add_argument("--no-punctuation", action="store_true", help="no punctuation marks")
     parser.set_defaults(run=_transcribe)
@@ -108,6 +125,21 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("verify", help="hash every installed file").set_defaults(run=_verify_models)
 
 
+def _track(value: str) -> int:
+    number = int(value)
+    if number < 1:
+        raise argparse.ArgumentTypeError("tracks are counted from 1")
+    return number
+
+
+def _raw(value: str) -> str:
+    try:
+        parse_raw(value)
+    except SettingsError as exc:
+        raise argparse.ArgumentTypeError(f"must be {exc.details['allowed']}") from exc
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class _Target:
     """One input and where its result goes; ``output`` is ``None`` for standard output."""
@@ -117,10 +149,6 @@ class _Target:
 
 
 def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
-    if arguments.vad == "fsmn":
-        raise UnknownModelError(
-            "fsmn voice activity detection is not installed", name="fsmn", known="silero, off"
-        )
     find_entry(settings.model)
     to_stdout = arguments.output is None
     if to_stdout and arguments.format in _BINARY_FORMATS and len(arguments.files) > 1:
@@ -131,6 +159,9 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
         itn=not arguments.no_itn,
         punctuation=not arguments.no_punctuation,
         hotwords=_hotwords(arguments.hotwords),
+        channels=arguments.channels,
+        track=arguments.track,
+        raw=arguments.raw,
     )
     if not to_stdout:
         _check_writable(arguments.output)

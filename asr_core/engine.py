@@ -7,11 +7,11 @@ import os
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
-from asr_core.audio.decode import probe
+from asr_core.audio.decode import DecodeOptions, probe
 from asr_core.audio.peaks import is_peaks_file, reduce_peaks, write_peaks
 from asr_core.audio.playback import is_browser_playable, write_playback
 from asr_core.errors import (
@@ -26,6 +26,7 @@ from asr_core.events import EventSink, Progress
 from asr_core.export.registry import FORMATS, file_name, write_file
 from asr_core.jobs.model import Job, JobState
 from asr_core.jobs.runner import JobRunner
+from asr_core.messages import message
 from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.store import ModelStore
 from asr_core.recognizers.base import Recognizer
@@ -39,7 +40,7 @@ from asr_core.system import SystemInfo, read_system
 from asr_core.text.itn import InverseNormalizer, WetextNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
-from asr_core.transcription.pipeline import Stages, transcribe
+from asr_core.transcription.pipeline import Stages, decode_options, transcribe
 from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
 
 __all__ = [
@@ -143,6 +144,9 @@ class Engine:
         self._dictations = JobRunner(self._history, self._run_job, dictation=True)
         self._lock = threading.Lock()  # guards _stages
         self._stages: Stages | None = None
+        self._limits = DecodeOptions(
+            max_duration_s=settings.max_hours * 3600.0, stall_s=float(settings.decode_stall_s)
+        )
         self._playback_lock = threading.Lock()  # one conversion at a time
         self._peaks_lock = threading.Lock()  # one recording at a time is decoded for its peaks
         self._stopping = threading.Event()
@@ -310,18 +314,21 @@ class Engine:
             RecordNotFoundError: no recording has that id.
             AudioDecodeError: the recording cannot be decoded.
         """
-        path = self._history.recording_path(recording_id)
+        record = self._history.record(recording_id)
+        path, options = record.path, record.job.options
         if path is None:
             return None
-        if is_browser_playable(probe(path)):
+        decoding = decode_options(replace(options, channels="mix"), self._limits)
+        # Of several tracks, browsers play the default one only.
+        if not options.raw and options.track is None and is_browser_playable(probe(path)):
             return path
-        target = self._settings.tmp / "playback" / f"{recording_id}.m4a"
+        target = self._settings.tmp / "playback" / f"{recording_id}-{options.track or 0}.m4a"
         with self._playback_lock:
             if target.is_file():
                 os.utime(target)  # in use: the quota takes the longest unused file first
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                write_playback(path, target)
+                write_playback(path, target, decoding)
         return target
 
     def peaks(self, recording_id: str) -> Path | None:
@@ -344,7 +351,8 @@ class Engine:
             record = self._history.record(recording_id)
             if record.path is None or not record.job.state.is_final:
                 return None
-            if not write_peaks(record.path, target, is_stopped=self._stopping.is_set):
+            decoding = decode_options(record.job.options, self._limits)
+            if not write_peaks(record.path, target, decoding, is_stopped=self._stopping.is_set):
                 return None
         try:
             return self._history.peaks_path(recording_id)
@@ -402,6 +410,11 @@ class Engine:
             for entry in CATALOGUE.values()
         ]
 
+    def vad_choices(self) -> tuple[str, ...]:
+        """Speech detectors that can be chosen here; ``fsmn`` needs its model folder."""
+        has_fsmn = (self._settings.fsmn_folder / "config.yaml").is_file()
+        return ("silero", "fsmn", "off") if has_fsmn else ("silero", "off")
+
     def system(self) -> SystemInfo:
         """Versions, memory, disk and where data lies."""
         return read_system(self._settings)
@@ -419,12 +432,22 @@ class Engine:
             name=job.name,
             on_event=on_event,
             cancel=cancel,
+            peaks=self._history.peaks_path(job.recording_id),
         )
 
     def _ready_stages(self) -> Stages:
         with self._lock:
             if self._stages is None:
-                self._stages = Stages(self._worker, _load_normalizer(), self._settings.vad)
+                self._stages = Stages(
+                    self._worker,
+                    _load_normalizer(),
+                    self._settings.vad,
+                    fsmn_folder=self._settings.fsmn_folder,
+                    limits=self._limits,
+                    channel_label=message(
+                        "speaker.channel", self._settings.locale, number="{number}"
+                    ),
+                )
             return self._stages
 
     def _load_recognizer(self) -> Recognizer:

@@ -103,7 +103,8 @@ class Coverage:
     Attributes:
         speech_ms: milliseconds that voice activity detection called speech.
         transcribed_ms: the part of it whose segments produced text.
-        gaps: ``(start_ms, end_ms)`` of detected speech without text, sorted, disjoint.
+        gaps: ``(start_ms, end_ms)`` of detected speech without text and of damaged or missing
+            parts of the recording, sorted, disjoint; a missing end lies behind ``duration_ms``.
     """
 
     speech_ms: int = 0
@@ -133,7 +134,8 @@ class Transcript:
     """Everything known about one recording after recognition.
 
     Attributes:
-        sentences: in time order, disjoint; empty when there was no speech (a warning says why).
+        sentences: in time order, those of one speaker disjoint; empty when there was no speech (a
+            warning says why).
         duration_ms: decoded length of the recording.
         language: BCP-47 language code, ``zh`` for Mandarin.
         processing_ms: wall time of the whole path, decoding included.

@@ -21,7 +21,7 @@ else:
     import tomli as tomllib
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "vad": ("silero", "off"),
+    "vad": ("silero", "fsmn", "off"),
     "locale": ("zh-CN", "en"),
     "log_level": ("DEBUG", "INFO", "WARNING", "ERROR"),
 }
@@ -43,7 +43,10 @@ class Settings:
     device: str = "auto"  # auto, cpu, npu or npu:N
     threads: int = 0  # CPU threads of the recognizer; 0 takes the usable cores, 8 at most
     batch_windows: int = 4  # windows of speech (14 s) in one batch
-    vad: str = "silero"  # silero, or off for noisy recordings
+    vad: str = "silero"  # silero, fsmn, or off for noisy recordings
+    fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
+    max_hours: int = 24  # longer recordings are cut off there, with a warning
+    decode_stall_s: int = 60  # longest time that decoding may take without giving any sound
     locale: str = "zh-CN"  # language of the page and of messages when the browser states none
     max_upload_mb: int = 4096  # largest file accepted by the page
     tmp_max_age_h: int = 24  # temporary files older than this are deleted
@@ -101,16 +104,22 @@ class Settings:
     def tmp(self) -> Path:
         return self.home / "tmp"
 
+    @property
+    def fsmn_folder(self) -> Path:
+        return self.fsmn_dir or self.models / "fsmn-vad"
+
 
 _LEAST = {
     "threads": 0,
     "batch_windows": 1,
+    "max_hours": 1,
+    "decode_stall_s": 1,
     "max_upload_mb": 1,
     "tmp_max_age_h": 1,
     "tmp_max_mb": 1,
 }
 _INTEGERS = frozenset(_LEAST) | {"port"}
-_PATHS = frozenset({"home", "model_dir"})
+_PATHS = frozenset({"home", "model_dir", "fsmn_dir"})
 
 
 def variable(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from asr_core.audio.adts import AdtsFrames, is_adts
 from asr_core.audio.reader import (
     BLOCK_S,
     AudioInfo,
@@ -18,7 +19,7 @@ from asr_core.audio.reader import (
     is_plausible_rate,
     to_float,
 )
-from asr_core.audio.sniff import HEAD_BYTES, has_signature
+from asr_core.audio.sniff import HEAD_BYTES, has_signature, read_ogg_end
 from asr_core.audio.watch import StalledError, WatchedFile
 from asr_core.errors import AudioDecodeError
 from asr_core.runtime.session import Float32
@@ -51,6 +52,8 @@ _TIME_STAMPED = _CLOCKED | {"flac", "ogg", "mpegts", "mpeg", "asf", "avi", "flv"
 _PROMISING = _CLOCKED | {"wav", "w64", "flac", "aiff", "caf", "asf", "avi", "wv", "tta", "ape"}
 
 _JITTER_S = 0.2  # time stamps of one continuous stream differ by less than this
+_DOCTYPE_WITHIN_BYTES = 512  # where Matroska says that it is WebM
+_LONGEST_HEADERS_BYTES = 4_096  # between two packets of one track
 _MAX_SILENCE_S = 3_600  # a longer jump of the clock is a new clock, not silence
 _MAX_READ_FAULTS = 16  # in a row, before the rest of a container is given up
 
@@ -78,20 +81,25 @@ class ContainerReader:
         self._file = file
         self._name = name
         self._head = file.read(HEAD_BYTES)
+        self._ogg_end = read_ogg_end(file) if self._head[:4] == b"OggS" else None
+        self.damage = Damage(cut_off=self._ogg_end is not None and not self._ogg_end.is_end)
         mp3_promises = _mp3_states_length(file)
         file.seek(0)
         self._watched = WatchedFile(file, options.stall_s)
+        self._adts = AdtsFrames(self._watched) if is_adts(self._head) else None
         self._container = self._open()
         try:
             self._stream = self._choose_stream(options.track)
             self.info = self._describe()
-            self.damage = Damage()
             self.promised_s = self._promise(mp3_promises)
             self._position_s = 0.0
             self._pending_faults = 0
             self._read_faults = 0
+            self._packets = 0
             self._good_bytes = 0
-            self._lost_bytes = 0
+            self._lost_bytes = 0  # since the last frame
+            self._skipped_bytes = 0
+            self._expected_byte = 0  # where the packet after the last one begins
             self._frames = self._prefetched()
             self._epoch_s = self._first_epoch_s()
         except StalledError as exc:
@@ -117,16 +125,22 @@ class ContainerReader:
         import av
 
         try:
-            return av.open(self._watched, mode="r", options=_OPTIONS, metadata_errors="replace")
+            source = self._adts or self._watched
+            return av.open(source, mode="r", options=_OPTIONS, metadata_errors="replace")
         except StalledError as exc:
             raise self._stalled() from exc
         except (av.FFmpegError, ValueError, OSError) as exc:
             raise self._undecodable() from exc
 
     def _undecodable(self) -> AudioDecodeError:
+        if self._ogg_end is not None and not self._ogg_end.has_sound:
+            return self._header_only()
         if has_signature(self._head):
             return decode_error(self._name, "damaged", "nothing in it can be decoded")
         return decode_error(self._name, "not_audio", "it is not an audio or video file")
+
+    def _header_only(self) -> AudioDecodeError:
+        return decode_error(self._name, "header_only", "it has a header and no sound")
 
     def _stalled(self) -> AudioDecodeError:
         limit_s = f"{self._watched.stall_s:g} s"
@@ -152,7 +166,7 @@ class ContainerReader:
         if context is None:
             raise decode_error(self._name, "unsupported", "its codec cannot be decoded")
         container = _NAMES.get(self._container.format.name, self._container.format.name)
-        if container == "matroska" and b"webm" in self._head:
+        if container == "matroska" and b"webm" in self._head[:_DOCTYPE_WITHIN_BYTES]:
             container = "webm"
         elif container == "mp4" and self._head[4:12] == b"ftypqt  ":
             container = "mov"
@@ -209,7 +223,7 @@ class ContainerReader:
         if first is None:
             if self._pending_faults:
                 raise self._undecodable()
-            raise decode_error(self._name, "header_only", "it has a header and no sound")
+            raise self._header_only()
         return itertools.chain([first], frames)
 
     def _first_epoch_s(self) -> float:
@@ -222,6 +236,9 @@ class ContainerReader:
         while self._read_faults < _MAX_READ_FAULTS:
             try:
                 is_complete = yield from self._decoded_until_fault()
+            except IndexError:
+                # PyAV's word for a packet of a track that appeared later, as in broadcasts.
+                continue
             except StalledError:
                 if not self._good_bytes:
                     raise
@@ -251,6 +268,7 @@ class ContainerReader:
     def _decode(self, packet: Packet[AudioStream]) -> list[AudioFrame]:
         import av
 
+        self._look_for_holes(packet)
         try:
             frames = packet.decode()
         except (av.FFmpegError, ValueError):
@@ -263,15 +281,28 @@ class ContainerReader:
         self._good_bytes += packet.size
         return frames
 
+    def _look_for_holes(self, packet: Packet[AudioStream]) -> None:
+        """Account for bytes that are in no packet because FFmpeg found none in them."""
+        holes = self._adts.holes if self._adts else []
+        while holes and holes[0].frame <= self._packets:
+            self._lost_bytes += holes.pop(0).size_bytes
+            self._pending_faults += 1
+        self._packets += 1
+        if packet.pos is not None and packet.size:
+            if self._expected_byte:
+                self._skipped_bytes += max(packet.pos - self._expected_byte, 0)
+            self._expected_byte = packet.pos + packet.size
+
     def _silence_before(self, frame: AudioFrame) -> Iterator[tuple[int, Float32]]:
         """Zeros for what is missing between the last frame and this one."""
         faults, self._pending_faults = self._pending_faults, 0
         lost_bytes, self._lost_bytes = self._lost_bytes, 0
+        skipped_bytes, self._skipped_bytes = self._skipped_bytes, 0
         if faults and self._position_s > 0:
             self.damage.in_the_middle = True
         if self.info.container in _TIME_STAMPED:
             missing_s = self._jump_s(frame, faults)
-            is_damage = bool(faults) or self.info.container not in _CLOCKED
+            is_damage = bool(faults) or self._is_hole(skipped_bytes)
         else:
             missing_s = lost_bytes * self._position_s / self._good_bytes if lost_bytes else 0.0
             is_damage = True
@@ -285,6 +316,13 @@ class ContainerReader:
         for start in range(0, missing, BLOCK_S * rate_hz):
             length = min(BLOCK_S * rate_hz, missing - start)
             yield rate_hz, np.zeros((self.info.channels, length), np.float32)
+
+    def _is_hole(self, skipped_bytes: int) -> bool:
+        """Whether a jump of the clock is a part that got lost, not silence left out on purpose."""
+        if self.info.container not in _CLOCKED:
+            return self._position_s > 0
+        is_alone = len(self._container.streams) == 1  # no other track's packets in between
+        return is_alone and skipped_bytes > _LONGEST_HEADERS_BYTES
 
     def _jump_s(self, frame: AudioFrame, faults: int) -> float:
         """Seconds by which the clock is ahead of what was decoded; 0 for a new clock."""

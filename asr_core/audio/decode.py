@@ -48,8 +48,6 @@ class AudioSource:
             (there are several, the default one is read), ``truncated`` (a part is missing or
             damaged), ``too_long`` (decoding stopped at the limit), ``channels_alike`` (the
             channels that were to be kept apart hold the same).
-        gaps: ``(start_ms, end_ms)`` of damaged or missing ranges; complete after the last block.
-            A range inside the recording sounds as silence.
         position_samples: 16 kHz samples handed out so far.
     """
 
@@ -62,9 +60,24 @@ class AudioSource:
         self._alike = options.split and reader.info.channels > 1
         self.info = reader.info
         self.position_samples = 0
-        self.gaps: list[tuple[int, int]] = []
+        self._missing_end: list[tuple[int, int]] = []
         self.warnings: list[TranscriptWarning] = []
         self._warn_of_kind(name)
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """``(start_ms, end_ms)`` of damaged or missing ranges found so far, in order.
+
+        They are complete after the last block. A range inside the recording sounds as silence;
+        one behind its end is what its header promised.
+        """
+        end_ms = self._end_ms
+        found = [(start, min(end, end_ms)) for start, end in self._reader.damage.gaps]
+        return [(start, end) for start, end in found if start < end] + self._missing_end
+
+    @property
+    def _end_ms(self) -> int:
+        return self.position_samples * 1000 // SAMPLE_RATE_HZ
 
     @property
     def channels(self) -> int:
@@ -135,7 +148,8 @@ class AudioSource:
             block = block[:, :left]
         if block.shape[1]:
             self.position_samples += block.shape[1]
-            yield np.clip(block, -1.0, 1.0)
+            # The filter overshoots a little at full scale.
+            yield np.clip(block, -1.0, 1.0, out=block)
 
     def _warn(self, code: str, message: str) -> None:
         self.warnings.append(TranscriptWarning(code, message))
@@ -163,16 +177,16 @@ class AudioSource:
         """Gaps and warnings that are known when the last block is out."""
         damage = self._reader.damage
         promised_s = self._reader.promised_s or 0.0
-        end_ms = self.position_samples * 1000 // SAMPLE_RATE_HZ
-        self.gaps = [(start, min(end, end_ms)) for start, end in damage.gaps if start < end_ms]
+        end_ms = self._end_ms
         is_short = not self._stopped and promised_s - decoded_s > _TOLERATED_LOSS_S
+        whole_ms = round(promised_s * 1000)
         if self._stopped:
-            whole_ms = max(round(promised_s * 1000), self.info.duration_ms or 0)
-            self._add_gap(end_ms, whole_ms)
+            whole_ms = max(whole_ms, self.info.duration_ms or 0)
             self._warn("too_long", f"Only the first {end_ms / 1000:.0f} s were decoded")
-        elif is_short:
-            self._add_gap(end_ms, round(promised_s * 1000))
-        if is_short or damage.lost_s > _TOLERATED_LOSS_S or damage.in_the_middle:
+        if (self._stopped or is_short) and whole_ms > end_ms:
+            self._missing_end = [(end_ms, whole_ms)]
+        is_broken = damage.in_the_middle or damage.cut_off
+        if is_short or is_broken or damage.lost_s > _TOLERATED_LOSS_S:
             whole = f" of {promised_s:.1f}" if promised_s > decoded_s else ""
             self._warn(
                 "truncated",
@@ -180,10 +194,6 @@ class AudioSource:
             )
         if self._alike and self.position_samples:
             self._warn("channels_alike", "All channels hold the same; transcribe them mixed")
-
-    def _add_gap(self, start_ms: int, end_ms: int) -> None:
-        if end_ms > start_ms:
-            self.gaps.append((start_ms, end_ms))
 
 
 @contextmanager
@@ -265,11 +275,18 @@ def _open_single(path: Path, name: str, head: bytes, raw: RawFormat | None) -> R
     if raw is None and not is_wave(head):
         return None
     try:
-        return WaveReader(path, name, raw)
+        reader = WaveReader(path, name, raw)
     except soundfile.LibsndfileError as exc:
         if raw is not None:
             raise decode_error(name, "damaged", f"it cannot be read as {raw}") from exc
         return None
+    if not reader.is_empty:
+        return reader
+    reader.close()
+    if raw is not None:
+        raise decode_error(name, "header_only", "it is shorter than one sample")
+    # A recorder that was killed leaves the length at 0; FFmpeg reads on to the end of the file.
+    return None
 
 
 def _grouped(blocks: Iterator[tuple[int, Float32]]) -> Iterator[tuple[int, Float32]]:
@@ -292,6 +309,8 @@ def _grouped(blocks: Iterator[tuple[int, Float32]]) -> Iterator[tuple[int, Float
 
 
 def _cleaned(channels: Float32) -> Float32:
-    """Finite and in [-1, 1], as a copy."""
+    """Finite and in [-1, 1]."""
+    if channels.min(initial=0) >= -1 and channels.max(initial=0) <= 1:  # false for NaN as well
+        return channels
     finite = np.nan_to_num(channels, nan=0.0, posinf=0.0, neginf=0.0)
     return np.clip(finite, -1.0, 1.0, out=finite)

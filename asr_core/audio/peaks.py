@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from asr_core.audio.decode import open_audio
+from asr_core.audio.decode import DecodeOptions, open_audio
 from asr_core.errors import AudioError, UsageError
 from asr_core.results import SAMPLE_RATE_HZ
 from asr_core.runtime.session import Float32
@@ -148,13 +148,18 @@ class PeaksWriter:
 
 
 def write_peaks(
-    recording: Path, target: Path, *, is_stopped: Callable[[], bool] = lambda: False
+    recording: Path,
+    target: Path,
+    options: DecodeOptions | None = None,
+    *,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Decode a recording for its peaks alone.
 
     Args:
         recording: any recording or video.
         target: peaks file to create; appears only when it is complete.
+        options: how the recording is read.
         is_stopped: asked after every few seconds of audio; true gives up.
 
     Returns:
@@ -164,7 +169,7 @@ def write_peaks(
         AudioDecodeError: the recording cannot be decoded.
         AudioError: the file cannot be written.
     """
-    with open_audio(recording) as source:
+    with open_audio(recording, options=options) as source:
         writer = PeaksWriter(target)
         try:
             for waveform in source.blocks():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from asr_core.audio.decode import AudioSource, open_audio
-from asr_core.audio.reader import AudioInfo
+from asr_core.audio.reader import AudioInfo, DecodeOptions
 from asr_core.errors import AudioError
 from asr_core.results import SAMPLE_RATE_HZ
 from asr_core.runtime.session import Float32
@@ -36,12 +36,13 @@ def is_browser_playable(info: AudioInfo) -> bool:
     return info.codec in _BROWSER_CODECS.get(info.container, frozenset())
 
 
-def write_playback(path: Path, target: Path) -> None:
+def write_playback(path: Path, target: Path, options: DecodeOptions | None = None) -> None:
     """Write a copy that every browser plays: AAC, mono, 16 kHz, in an MP4 container.
 
     Args:
         path: the recording.
         target: ``.m4a`` file to create; appears only when it is complete.
+        options: how the recording is read.
 
     Raises:
         AudioDecodeError: the recording cannot be decoded.
@@ -49,7 +50,7 @@ def write_playback(path: Path, target: Path) -> None:
     """
     draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
-        with open_audio(path) as source:
+        with open_audio(path, options=options) as source:
             _encode(source, draft)
         draft.replace(target)
     except OSError as exc:

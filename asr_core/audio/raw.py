@@ -50,7 +50,7 @@ def parse_raw(declared: str) -> RawFormat:
         layout = RawFormat(encoding, int(numbers[1]), int(numbers[2]))
         if is_plausible_rate(layout.sample_rate_hz) and 1 <= layout.channels <= _MAX_CHANNELS:
             return layout
-    allowed = f"ENCODING:RATE:CHANNELS, s16le:16000:1; encodings: {', '.join(ENCODINGS)}"
+    allowed = f"ENCODING:RATE:CHANNELS like s16le:16000:1; encodings: {', '.join(ENCODINGS)}"
     raise SettingsError(
         f"raw={declared!r} is not usable; allowed: {allowed}",
         name="raw",

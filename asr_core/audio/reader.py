@@ -89,11 +89,13 @@ class Damage:
 
     Attributes:
         in_the_middle: decoded audio lies before and after a damaged place.
+        cut_off: the file ends before its stream does; how much is missing is not known.
         lost_s: seconds that the failed packets would have held.
         gaps: ``(start_ms, end_ms)`` of damaged ranges that were filled with silence.
     """
 
     in_the_middle: bool = False
+    cut_off: bool = False
     lost_s: float = 0.0
     gaps: list[tuple[int, int]] = field(default_factory=list)
 

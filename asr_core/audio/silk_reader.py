@@ -32,7 +32,7 @@ class SilkReader:
     Args:
         file: the recording, open for reading; closed with the reader.
         name: file name for errors.
-        max_duration_s: no more is decoded.
+        max_duration_s: no more than a packet beyond it is decoded.
 
     Raises:
         AudioDecodeError: ``header_only`` or ``damaged``.
@@ -46,7 +46,9 @@ class SilkReader:
         self._decoded: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the reader
         try:
             with file:
-                packets = _Packets(file, self._decoded, int(max_duration_s * 1000) // _PACKET_MS)
+                # One packet beyond the limit shows that there is more.
+                most = 1 + int(max_duration_s * 1000) // _PACKET_MS
+                packets = _Packets(file, self._decoded, most)
                 self._decode(packets)
             self._check(packets, name)
         except BaseException:

@@ -5,12 +5,20 @@ The name is only compared with the content afterwards, to tell the user when the
 
 from __future__ import annotations
 
+import os
+import struct
+from dataclasses import dataclass
 from pathlib import PurePath
+from typing import BinaryIO
 
-HEAD_BYTES = 512
-"""Bytes from the start of a file that the functions here look at."""
+HEAD_BYTES = 16_400
+"""Bytes from the start of a file that its kind is told from: two of the longest ADTS frames."""
 
 _SILK = (b"#!SILK_V3", b"\x02#!SILK_V3")  # the second is what WeChat and QQ write
+
+_LONGEST_OGG_PAGE_BYTES = 65_307
+_OGG_HEADER = struct.Struct("<4sBBq")  # capture pattern, version, flags, position
+_OGG_END = 0x04
 
 _SIGNATURES = (
     *(b"RIFF", b"RIFX", b"RF64", b"FORM", b"riff", b"fLaC", b"OggS", b"ID3", b"caff"),
@@ -69,6 +77,35 @@ def has_signature(head: bytes) -> bool:
     is_transport = len(head) > 188 and head[0] == head[188] == 0x47
     is_mp4 = head[4:8] in _MP4_BOXES
     return is_mpeg_audio or is_transport or is_mp4 or head.startswith(_SIGNATURES) or is_silk(head)
+
+
+@dataclass(frozen=True, slots=True)
+class OggEnd:
+    """The last page of an Ogg file.
+
+    Attributes:
+        is_end: it has the mark that ends a stream.
+        has_sound: its position is behind the start, so pages with sound lie before it.
+    """
+
+    is_end: bool = False
+    has_sound: bool = False
+
+
+def read_ogg_end(file: BinaryIO) -> OggEnd:
+    """Find the last page.
+
+    Args:
+        file: open for reading, seekable; its position is changed.
+    """
+    size_bytes = file.seek(0, os.SEEK_END)
+    file.seek(max(size_bytes - _LONGEST_OGG_PAGE_BYTES, 0))
+    tail = file.read(_LONGEST_OGG_PAGE_BYTES)
+    page = tail[max(tail.rfind(b"OggS"), 0) :]
+    if len(page) < _OGG_HEADER.size:
+        return OggEnd()
+    _, _, flags, position = _OGG_HEADER.unpack_from(page)
+    return OggEnd(is_end=bool(flags & _OGG_END), has_sound=position > 0)
 
 
 def agrees(name: str, container: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from typing import BinaryIO
 
@@ -27,7 +28,6 @@ class WatchedFile:
     def __init__(self, file: BinaryIO, stall_s: float) -> None:
         self._file = file
         self.stall_s = stall_s
-        self.seek = file.seek
         self.tell = file.tell
         self.restart()
 
@@ -39,6 +39,13 @@ class WatchedFile:
         """Raises StalledError when the time is over."""
         if time.monotonic() > self._deadline:
             raise StalledError
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """As of the file, but -22 (FFmpeg's "invalid argument") for a place that cannot exist."""
+        try:
+            return self._file.seek(offset, whence)
+        except (OSError, ValueError, OverflowError):
+            return -errno.EINVAL
 
     def read(self, size: int = -1) -> bytes:
         self.check()

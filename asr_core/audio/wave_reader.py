@@ -43,9 +43,12 @@ class WaveReader:
         name: file name for errors.
         raw: the declared layout of a file without a header.
 
+    Attributes:
+        is_empty: the header states that nothing follows it.
+
     Raises:
         soundfile.LibsndfileError: libsndfile cannot read this kind of WAV.
-        AudioDecodeError: the header is not usable, or nothing follows it.
+        AudioDecodeError: the header is not usable.
     """
 
     def __init__(self, path: Path, name: str, raw: RawFormat | None = None) -> None:
@@ -57,8 +60,6 @@ class WaveReader:
         try:
             if not is_plausible_rate(rate_hz):
                 raise decode_error(name, "damaged", f"its header states {rate_hz} samples a second")
-            if not self._file.frames:
-                raise decode_error(name, "header_only", "it has a header and no sound")
             with path.open("rb") as file:
                 self.promised_s = None if raw else _promised_s(file)
         except BaseException:
@@ -73,6 +74,7 @@ class WaveReader:
             duration_ms=round(self._file.frames * 1000 / rate_hz),
         )
         self.damage = Damage()
+        self.is_empty = not self._file.frames
 
     def blocks(self) -> Iterator[tuple[int, Float32]]:
         rate_hz = self.info.sample_rate_hz

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from asr_core.audio.decode import AudioSource, open_audio
-from asr_core.audio.detector import open_detector
-from asr_core.audio.segmenter import Segment
-from asr_core.errors import NormalizationError, TranscriptionCancelled
+from asr_core.audio.decode import AudioSource, DecodeOptions, open_audio
+from asr_core.audio.detector import SegmentStream, open_detector
+from asr_core.audio.peaks import PeaksWriter
+from asr_core.audio.reader import mix_down
+from asr_core.errors import AudioError, TranscriptionCancelled
 from asr_core.events import EventSink, Progress
-from asr_core.recognizers.base import RecognizeOptions, Recognizer
+from asr_core.recognizers.base import Recognizer
 from asr_core.results import (
     SAMPLE_RATE_HZ,
     Coverage,
     Sentence,
-    Token,
     Transcript,
     TranscriptWarning,
-    Utterance,
 )
+from asr_core.runtime.session import Float32
 from asr_core.text.itn import InverseNormalizer
-from asr_core.text.tokens import build_sentences, split_sentences
 from asr_core.transcription.cancel import CancelToken
+from asr_core.transcription.channel import Channel
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.scheduler import RecognizerWorker
 
@@ -39,16 +39,28 @@ _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 _FIRST_GROUP_PASSES = 1  # small, so that the first words appear soon; doubled from group to group
 _SILENT_PROGRESS_SAMPLES = 60 * SAMPLE_RATE_HZ  # progress is told at least this often
 _TOLERATED_GAP_MS = 1000  # breaths and clicks that the detector took for speech
-_SENTENCE_ENDS = "。！？；….!?;"
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What a transcription works with; ``normalizer`` is ``None`` when it cannot be loaded."""
+    """What a transcription works with.
+
+    Attributes:
+        worker: owns the recognizer.
+        normalizer: ``None`` when it cannot be loaded.
+        vad: detector where the options name none.
+        fsmn_folder: model folder of the ``fsmn`` detector.
+        limits: ``max_duration_s`` and ``stall_s`` of every recording.
+        channel_label: speaker of a channel that is transcribed on its own; ``{number}`` in it
+            counts from 1.
+    """
 
     worker: RecognizerWorker
     normalizer: InverseNormalizer | None
     vad: str
+    fsmn_folder: Path | None = None
+    limits: DecodeOptions = field(default_factory=DecodeOptions)
+    channel_label: str = "{number}"
 
 
 def transcribe(
@@ -59,6 +71,7 @@ def transcribe(
     name: str = "",
     on_event: EventSink | None = None,
     cancel: CancelToken | None = None,
+    peaks: Path | None = None,
 ) -> Transcript:
     """Transcribe one file.
 
@@ -69,15 +82,18 @@ def transcribe(
         name: what errors call the file.
         on_event: told after every group of segments, on this thread.
         cancel: checked between groups; what was recognized by then is returned, ``partial``.
+        peaks: file to write the outline of the recording to; appears when it is complete.
 
     Raises:
         AudioDecodeError: nothing in the file can be decoded.
         ModelError, DeviceError, RecognitionError: the recognizer cannot be loaded or failed.
+        SettingsError: the options declare raw PCM of no known layout.
     """
     started = time.monotonic()
     recognizer = stages.worker.ready()
-    with open_audio(path, name=name) as source:
-        run = _Run(source, options, stages, recognizer, on_event, cancel or CancelToken())
+    decoding = decode_options(options, stages.limits)
+    with open_audio(path, name=name, options=decoding) as source, _Outline(peaks) as outline:
+        run = _Run(source, options, stages, recognizer, on_event, cancel or CancelToken(), outline)
         partial = run.run()
         transcript = Transcript(
             sentences=tuple(run.sentences),
@@ -100,6 +116,52 @@ def transcribe(
     return transcript
 
 
+def decode_options(options: TranscribeOptions, limits: DecodeOptions) -> DecodeOptions:
+    """How a recording is read for these choices."""
+    split = options.channels == "split"
+    return replace(limits, track=options.track, split=split, raw=options.raw)
+
+
+class _Outline:
+    """The peaks file, if one is wanted; that it cannot be written costs nobody the text."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._writer: PeaksWriter | None = None
+
+    def __enter__(self) -> _Outline:
+        if self._path is not None:
+            try:
+                self._writer = PeaksWriter(self._path)
+            except AudioError:
+                logger.warning("no peaks are written", exc_info=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.discard()
+
+    def accept(self, block: Float32) -> None:
+        if self._writer is not None:
+            try:
+                self._writer.accept(mix_down(block))
+            except AudioError:
+                self._give_up()
+
+    def commit(self) -> None:
+        if self._writer is not None:
+            try:
+                self._writer.commit()
+            except AudioError:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        logger.warning("peaks are not written to the end", exc_info=True)
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.discard()
+
+
 @dataclass(slots=True)
 class _Run:
     """The state of one transcription."""
@@ -110,99 +172,90 @@ class _Run:
     recognizer: Recognizer
     on_event: EventSink | None
     cancel: CancelToken
+    outline: _Outline
     sentences: list[Sentence] = field(default_factory=list)
-    _pending: list[Token] = field(default_factory=list)  # of a sentence that may go on
-    _group: list[Segment] = field(default_factory=list)
+    _channels: list[Channel] = field(default_factory=list)
+    _held: list[Sentence] = field(default_factory=list)  # until no channel can have an earlier one
     _group_passes: int = _FIRST_GROUP_PASSES
-    _segments: int = 0
     _told: int = 0  # position of the last progress report, samples
-    _speech_ms: int = 0
-    _gaps: list[tuple[int, int]] = field(default_factory=list)
-    _normalization_failed: bool = False
     _started: float = field(default_factory=time.monotonic)
 
     def run(self) -> bool:
         """Work through the recording. Returns whether it was cancelled."""
         self._report(0, [])
+        cancelled = False
         try:
-            for segment in self._detected():
-                self._add(segment)
-            self._recognize_group()
+            self._recognize_all()
         except TranscriptionCancelled:
-            self._close_sentence()
-            return True
-        self._report(self.source.position_samples, self._close_sentence())
-        return False
+            cancelled = True
+        for channel in self._channels:
+            self._held.extend(channel.close_sentence())
+        last = self._release(None)
+        if not cancelled:
+            self._report(self.source.position_samples, last)
+        return cancelled
 
-    def _detected(self) -> Iterator[Segment]:
-        """Segments of the recording as it is decoded."""
-        detector = open_detector(self.options.vad or self.stages.vad)
+    def _recognize_all(self) -> None:
+        detector = open_detector(
+            self.options.vad or self.stages.vad, fsmn_folder=self.stages.fsmn_folder
+        )
         try:
-            stream = detector.stream()
-            for block in self.source.blocks():
+            for number in range(self.source.channels):
+                self._channels.append(self._channel(number, detector.stream()))
+            for block in self.source.channel_blocks():
                 self.cancel.raise_if_cancelled()
-                yield from stream.accept(block)
-                if self.source.position_samples - self._told >= _SILENT_PROGRESS_SAMPLES:
-                    self._report_silence()
-            yield from stream.finish()
+                self.outline.accept(block)
+                for channel, waveform in zip(self._channels, block, strict=True):
+                    channel.accept(waveform)
+                self._recognize_full()
+                self._report_silence()
+            self.outline.commit()
+            for channel in self._channels:
+                channel.finish()
+            self._recognize_full()
+            self._recognize_groups()
         finally:
             detector.close()
 
-    def _add(self, segment: Segment) -> None:
-        if self.recognizer.passes([*self._group, segment]) > self._group_passes:
-            self._recognize_group()
-            self._group_passes = min(2 * self._group_passes, self.recognizer.group_passes)
-        self._group.append(segment)
-
-    def _recognize_group(self) -> None:
-        self.cancel.raise_if_cancelled()
-        group, self._group = self._group, []
-        if not group:
-            return
-        utterances = self.stages.worker.recognize(
-            group, RecognizeOptions(hotwords=self.options.hotwords)
+    def _channel(self, number: int, stream: SegmentStream) -> Channel:
+        is_one_of_many = self.source.channels > 1
+        label = self.stages.channel_label.format(number=number + 1) if is_one_of_many else ""
+        return Channel(
+            stream,
+            self.recognizer,
+            self.stages.worker,
+            self.stages.normalizer if self.options.itn else None,
+            self.options,
+            label,
         )
-        for segment, utterance in zip(group, utterances, strict=True):
-            self._account(segment, utterance)
-        self._segments += len(group)
-        tokens = [token for utterance in utterances for token in utterance.tokens]
-        self._report(group[-1].end, self._finish_sentences(tokens))
 
-    def _account(self, segment: Segment, utterance: Utterance) -> None:
-        """Enter a segment into the coverage account."""
-        start_ms = segment.speech_start // _MS_SAMPLES
-        end_ms = segment.speech_end // _MS_SAMPLES
-        self._speech_ms += end_ms - start_ms
-        if not utterance.tokens and end_ms > start_ms:
-            self._gaps.append((start_ms, end_ms))
+    def _recognize_full(self) -> None:
+        """Recognize as long as some channel has more segments than a group holds."""
+        while True:
+            full = [channel.fill(self._group_passes) for channel in self._channels]
+            if not any(full):
+                return
+            self._recognize_groups()
+            self._group_passes = min(2 * self._group_passes, self.recognizer.group_passes)
 
-    def _finish_sentences(self, tokens: list[Token]) -> list[Sentence]:
-        """Sentences that are complete; the last one waits while it may go on."""
-        tokens = [*self._pending, *tokens]
-        groups = split_sentences(tokens)
-        self._pending = []
-        if groups and groups[-1][-1].mark[-1:] not in set(_SENTENCE_ENDS):
-            self._pending = list(groups[-1])
-        return self._build(tokens[: len(tokens) - len(self._pending)])
+    def _recognize_groups(self) -> None:
+        """The groups of all channels, so that none holds back the sentences of another."""
+        done = 0
+        for channel in self._channels:
+            self.cancel.raise_if_cancelled()
+            sentences, end = channel.recognize()
+            self._held.extend(sentences)
+            done = max(done, end)
+        if done:
+            self._report(done, self._release(min(c.settled_ms for c in self._channels)))
 
-    def _close_sentence(self) -> list[Sentence]:
-        tokens, self._pending = self._pending, []
-        return self._build(tokens)
-
-    def _build(self, tokens: list[Token]) -> list[Sentence]:
-        if not tokens:
-            return []
-        normalizer = self.stages.normalizer if self.options.itn else None
-        normalize = normalizer.spans if normalizer else None
-        marks = self.options.punctuation
-        try:
-            built = build_sentences(tokens, normalize, punctuation=marks)
-        except NormalizationError:
-            logger.warning("number normalization failed", exc_info=True)
-            self._normalization_failed = True
-            built = build_sentences(tokens, None, punctuation=marks)
-        self.sentences.extend(built)
-        return list(built)
+    def _release(self, before_ms: int | None) -> list[Sentence]:
+        """Hand out held sentences in time order: those that start before a time, or all."""
+        self._held.sort(key=lambda sentence: sentence.start_ms)
+        count = sum(before_ms is None or s.start_ms < before_ms for s in self._held)
+        released, self._held = self._held[:count], self._held[count:]
+        self.sentences.extend(released)
+        return released
 
     def _report(self, position: int, sentences: list[Sentence]) -> None:
         self._told = max(self._told, position)
@@ -220,27 +273,45 @@ class _Run:
                 total_ms=total_ms,
                 elapsed_ms=elapsed_ms,
                 remaining_ms=remaining_ms,
-                segments=self._segments,
+                segments=sum(channel.segments for channel in self._channels),
                 sentences=tuple(sentences),
             )
         )
 
     def _report_silence(self) -> None:
         """Progress over a stretch in which nothing waits to be recognized."""
-        if not self._group:
+        is_due = self.source.position_samples - self._told >= _SILENT_PROGRESS_SAMPLES
+        if is_due and not any(channel.is_waiting for channel in self._channels):
             self._report(self.source.position_samples, [])
 
     def coverage(self) -> Coverage:
-        gaps_ms = sum(end_ms - start_ms for start_ms, end_ms in self._gaps)
-        return Coverage(self._speech_ms, self._speech_ms - gaps_ms, tuple(self._gaps))
+        speech_ms = sum(channel.speech_ms for channel in self._channels)
+        gaps = [gap for channel in self._channels for gap in channel.gaps]
+        return Coverage(speech_ms, speech_ms - _total_ms(gaps), _merged([*gaps, *self.source.gaps]))
 
     def warnings(self) -> Iterator[TranscriptWarning]:
         yield from self.source.warnings
-        gaps_ms = sum(end_ms - start_ms for start_ms, end_ms in self._gaps)
+        gaps_ms = sum(_total_ms(channel.gaps) for channel in self._channels)
         if not self.sentences:
             yield TranscriptWarning("no_speech", "No speech was found in the recording")
         elif gaps_ms > _TOLERATED_GAP_MS:
             message = f"{gaps_ms / 1000:.1f} s of detected speech produced no text"
             yield TranscriptWarning("coverage", message)
-        if self._normalization_failed or (self.options.itn and self.stages.normalizer is None):
+        is_missing = self.options.itn and self.stages.normalizer is None
+        if is_missing or any(channel.normalization_failed for channel in self._channels):
             yield TranscriptWarning("normalization", "Numbers are left as they were spoken")
+
+
+def _total_ms(intervals: Sequence[tuple[int, int]]) -> int:
+    return sum(end_ms - start_ms for start_ms, end_ms in intervals)
+
+
+def _merged(intervals: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Sorted and disjoint."""
+    merged: list[tuple[int, int]] = []
+    for start_ms, end_ms in sorted(intervals):
+        if merged and start_ms <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end_ms, merged[-1][1]))
+        else:
+            merged.append((start_ms, end_ms))
+    return tuple(merged)
