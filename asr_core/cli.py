@@ -104,7 +104,6 @@ def _add_transcribe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--raw",
         type=_raw,
-        default="",
         metavar="ENCODING:RATE:CHANNELS",
         help="the files are PCM without a header, for example s16le:16000:1",
     )
@@ -161,7 +160,7 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
         hotwords=_hotwords(arguments.hotwords),
         channels=arguments.channels,
         track=arguments.track,
-        raw=arguments.raw,
+        raw=arguments.raw or "",
     )
     if not to_stdout:
         _check_writable(arguments.output)
@@ -231,10 +230,8 @@ def _targets(files: Sequence[Path], output: Path | None, format_name: str) -> li
         if output is None:
             targets.append(_Target(path, None))
             continue
-        wanted = output / file_name(path.name, format_name)
-        free, number = wanted, 2
-        while free in taken:
-            free = wanted.with_name(f"{wanted.stem} ({number}){wanted.suffix}")
+        number = 1
+        while (free := output / file_name(path.name, format_name, number)) in taken:
             number += 1
         taken.add(free)
         targets.append(_Target(path, free))

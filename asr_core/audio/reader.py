@@ -120,6 +120,8 @@ def to_float(samples: Array) -> Float32:
     Args:
         samples: integer or float PCM of any shape.
     """
+    if samples.dtype == np.float32:
+        return samples
     if samples.dtype.kind == "f":
         with np.errstate(over="ignore"):
             floats: Float32 = samples.astype(np.float32, copy=False)

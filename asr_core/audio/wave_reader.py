@@ -27,6 +27,10 @@ _CODECS = {
     "DOUBLE": "pcm_f64le",
     "ULAW": "pcm_mulaw",
     "ALAW": "pcm_alaw",
+    "MS_ADPCM": "adpcm_ms",
+    "IMA_ADPCM": "adpcm_ima_wav",
+    "GSM610": "gsm_ms",
+    "G721_32": "adpcm_g726",
 }
 
 # Writers that stream put this or more where the length is not known yet.
