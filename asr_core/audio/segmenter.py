@@ -109,7 +109,8 @@ class SpanSegmenter:
         self._history = StreamHistory()
         self._probabilities = probabilities or StreamHistory()
         self._promised = 0  # no later interval begins before it
-        self._open: _Span | None = None  # speech that goes on
+        self._open: _Span | None = None  # speech that goes on, without what was cut off
+        self._open_from = 0  # where it began
         self._pending: _Span | None = None  # ended; its right padding depends on what follows
         self._previous_end = 0  # of the last segment handed out
         self._ready: list[Segment] = []
@@ -188,19 +189,27 @@ class SpanSegmenter:
 
     def _extend(self, speech_start: int, speech_end: int) -> None:
         """Speech goes on up to ``speech_end``: cut what is too long for one segment."""
-        if not self._promised <= speech_start < speech_end <= self.samples:
-            raise UsageError(
-                f"Speech [{speech_start}, {speech_end}) is empty, out of order or not heard yet"
-            )
+        self._require_next(speech_start, speech_end)
         if self._open:
             start, speech_start = self._open.start, self._open.speech_start
         else:
+            self._open_from = speech_start
             start = self._begin(speech_start)
         while speech_end - start > self._max:
             cut = self._quietest(start + self._max)
             self._emit(_Span(start, speech_start, cut), cut)
             start = speech_start = cut
         self._open = _Span(start, speech_start, speech_end)
+
+    def _require_next(self, speech_start: int, speech_end: int) -> None:
+        is_next = self._promised <= speech_start < speech_end <= self.samples
+        if self._open:
+            is_same = speech_start == self._open_from and speech_end >= self._open.speech_end
+            is_next = is_next and is_same
+        if not is_next:
+            raise UsageError(
+                f"Speech [{speech_start}, {speech_end}) is empty, out of order or not heard yet"
+            )
 
     def _begin(self, speech_start: int) -> int:
         """Start of the padded segment; settles the right padding of the one before."""

@@ -160,6 +160,14 @@ def test_intervals_that_contradict_the_waveform_or_each_other_are_refused(spans,
         segmenter.accept(NOTHING, spans, settled)
 
 
+@pytest.mark.parametrize("span", [(4_999, 60_000), (5_001, 60_000), (5_000, 59_999)])
+def test_an_open_interval_may_neither_move_nor_shrink(span):
+    segmenter = SpanSegmenter(SHORT)
+    segmenter.accept(make_waveform(70_000), [], 0, (5_000, 60_000))
+    with pytest.raises(UsageError):
+        segmenter.accept(NOTHING, [span], 0)
+
+
 def test_nothing_can_be_fed_after_the_end():
     segmenter = SpanSegmenter(SegmenterOptions())
     segmenter.finish()
