@@ -1,4 +1,4 @@
-"""Peaks of recordings in the history, without a model."""
+"""Peaks of recordings in the history: left by a job, or made when somebody asks for them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asr_core.audio.peaks import PeaksWriter, read_peaks
-from asr_core.engine import Engine, JobState
+from asr_core.audio.peaks import PeaksWriter, read_peaks, write_peaks
+from asr_core.engine import Engine, JobState, TranscribeOptions
 from asr_core.errors import AudioError, RecordNotFoundError
 from asr_core.settings import Settings
 from asr_core.store.history import History
 from tests.seeding import finish, open_history, queue, write_tone
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -63,6 +64,22 @@ def test_a_finished_recording_gets_its_peaks_once(
     )
     engine.delete([finished])
     assert list(settings.recordings.iterdir()) == []
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("channels", ["mix", "split"])
+def test_a_job_leaves_the_peaks_of_what_it_decoded(
+    tmp_path: Path, model_folder: Path, tone: Path, channels: str
+) -> None:
+    settings = Settings(home=tmp_path / "served", model_dir=model_folder, threads=2)
+    with Engine(settings) as engine:
+        engine.start()
+        job = engine.submit(tone, TranscribeOptions(channels=channels))
+        wait_until(lambda: engine.live(job.id).job.state.is_final)
+        path = settings.recordings / f"{job.recording_id}.peaks"
+        _, points = read_peaks(path)
+        write_peaks(tone, path)
+    assert points.tolist() == read_peaks(path)[1].tolist()
 
 
 def test_existing_peaks_are_taken_as_they_are(

@@ -13,11 +13,14 @@ import gradio as gr
 import httpx
 import pytest
 
+from asr_core.engine import Engine
 from asr_core.settings import Settings
 from tests.application import ROOT, Application, unused_port
 from ui import address
 from ui.app import build_app, build_head, launch_kwargs
+from ui.guard import Page
 from ui.middleware import EarlyScript
+from ui.tabs.parts import vad_choices
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,24 @@ def test_next_recording_can_be_asked_for_while_an_earlier_one_is_decoded(demo):
     for name in ("playback", "outline"):
         asked = [fn for fn in demo.fns.values() if any(t[1] == name for t in fn.targets)]
         assert [fn.trigger_mode for fn in asked] == ["multiple"] * 2
+
+
+@pytest.mark.parametrize(
+    ("installed", "vad", "offered"),
+    [
+        (False, "silero", ["auto", "off"]),
+        (True, "silero", ["auto", "fsmn", "off"]),
+        (True, "fsmn", ["auto", "silero", "off"]),
+        (True, "off", ["auto", "silero", "fsmn", "off"]),
+    ],
+)
+def test_only_installed_detectors_are_offered(tmp_path, installed, vad, offered):
+    chosen = Settings(home=tmp_path, vad=vad)
+    if installed:
+        chosen.fsmn_folder.mkdir(parents=True)
+        (chosen.fsmn_folder / "config.yaml").touch()
+    with Engine(chosen) as engine:
+        assert vad_choices(Page(engine, chosen)) == offered
 
 
 def test_launch_is_private_offline_and_narrow(settings):

@@ -14,7 +14,6 @@ from ui.handlers import common
 from ui.i18n import label
 from ui.view import View, to_json
 
-_VADS = ("silero", "off")
 _OUTLINES = 4  # at once; a visitor whose recording has its peaks passes one that is decoded
 _TRACKS = 9  # audio tracks offered for a video
 
@@ -94,7 +93,8 @@ def build_more_options(page: Page, name: str) -> MoreOptions:
 
 def vad_choices(page: Page) -> list[str]:
     """``auto`` for the installation's setting, what else it has, and ``off``."""
-    others = [vad for vad in _VADS if vad not in ("off", page.settings.vad)]
+    known = {"off", page.settings.vad}
+    others = [vad for vad in page.engine.vad_choices() if vad not in known]
     return ["auto", *others, "off"]
 
 
