@@ -29,9 +29,11 @@ SAMPLE_SPEECH = [
 ]
 
 
-@pytest.fixture(scope="module", params=["silero", "off"])
+@pytest.fixture(scope="module", params=["silero", "fsmn", "off"])
 def detector(request):
-    detector = open_detector(request.param)
+    is_fsmn = request.param == "fsmn"
+    folder = request.getfixturevalue("fsmn_folder") if is_fsmn else None
+    detector = open_detector(request.param, fsmn_folder=folder)
     yield detector
     detector.close()
 
