@@ -19,7 +19,7 @@ from asr_core.audio.reader import (
     is_plausible_rate,
     to_float,
 )
-from asr_core.audio.sniff import HEAD_BYTES, has_signature, read_ogg_end
+from asr_core.audio.sniff import HEAD_BYTES, has_signature, is_named_raw, read_ogg_end
 from asr_core.audio.watch import StalledError, WatchedFile
 from asr_core.errors import AudioDecodeError
 from asr_core.runtime.session import Float32
@@ -137,6 +137,8 @@ class ContainerReader:
             return self._header_only()
         if has_signature(self._head):
             return decode_error(self._name, "damaged", "nothing in it can be decoded")
+        if is_named_raw(self._name):
+            return decode_error(self._name, "raw_undeclared", "raw PCM needs its layout declared")
         return decode_error(self._name, "not_audio", "it is not an audio or video file")
 
     def _header_only(self) -> AudioDecodeError:

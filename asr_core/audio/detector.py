@@ -19,8 +19,6 @@ from asr_core.audio.vad import SileroVad, VadStream, load_silero_vad
 from asr_core.errors import UsageError
 from asr_core.runtime.session import Float32
 
-_FSMN_PADDING_MS = 0  # its intervals reach 200 ms back and 100 ms on by themselves
-
 
 class SegmentStream(Protocol):
     """The segments of one recording that arrives in pieces of any length."""
@@ -128,7 +126,7 @@ class _SileroSegments:
 class _FsmnSegments:
     def __init__(self, vad: FsmnVadStream) -> None:
         self._vad = vad
-        self._segmenter = SpanSegmenter(SegmenterOptions(padding_ms=_FSMN_PADDING_MS))
+        self._segmenter = SpanSegmenter(SegmenterOptions())
 
     @property
     def settled(self) -> int:

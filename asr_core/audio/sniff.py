@@ -118,3 +118,8 @@ def agrees(name: str, container: str) -> bool:
     """
     usual = _EXTENSIONS.get(container)
     return usual is None or PurePath(name).suffix[1:].lower() in usual
+
+
+def is_named_raw(name: str) -> bool:
+    """Whether a file name says that the content is PCM without a header."""
+    return PurePath(name).suffix.lower() in (".pcm", ".raw", ".sw", ".ulaw", ".alaw")
