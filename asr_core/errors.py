@@ -54,9 +54,10 @@ class AudioDecodeError(AudioError):
     """A file cannot be decoded. Details: ``path`` (file name), ``reason``.
 
     ``reason`` is a stable word: ``missing``, ``unreadable``, ``empty`` (0 bytes),
-    ``header_only`` (no sound behind the header), ``not_audio``,
-    ``raw_undeclared`` (PCM without a header), ``no_audio_track``, ``no_such_track`` (details ``track`` and ``tracks``), ``protected`` (encrypted),
-    ``unsupported`` (codec), ``stalled`` (the decoder ran too long without a result), ``damaged``.
+    ``header_only`` (no sound behind the header), ``not_audio``, ``raw_undeclared`` (PCM without a
+    header), ``no_audio_track``, ``no_such_track`` (details ``track`` and ``tracks``),
+    ``protected`` (encrypted), ``unsupported`` (codec), ``stalled`` (the decoder ran too long
+    without a result), ``damaged``.
     """
 
     code = "audio_decode"

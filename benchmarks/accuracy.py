@@ -3,8 +3,10 @@
 The list is a tab-separated file with a header; ``file`` is relative to it.
 
     .venv/bin/python -m benchmarks.accuracy LIST.tsv [--column transcript] [--joined RECORDING]
+        [--vad fsmn]
 
-``--joined`` scores one recording against the rows of the list put together.
+``--joined`` scores one recording against the rows of the list put together. ``fsmn`` takes its
+model folder from ``ASR_FSMN_DIR``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument("list", type=Path)
     parser.add_argument("--column", default="transcript")
     parser.add_argument("--joined", type=Path)
+    parser.add_argument("--vad", choices=("silero", "fsmn", "off"))
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     with arguments.list.open(encoding="utf-8", newline="") as file:
@@ -40,7 +43,7 @@ def main() -> None:
     ):
         written, spoken, audio_ms, processing_ms = [], [], 0, 0
         for path, reference in references:
-            transcript = engine.transcribe(path, TranscribeOptions())
+            transcript = engine.transcribe(path, TranscribeOptions(vad=arguments.vad))
             written.append(cer(reference, transcript.text))
             spoken.append(cer(reference, transcript.spoken_text))
             audio_ms += transcript.duration_ms

@@ -39,7 +39,7 @@ from asr_core.errors import AudioDecodeError
 from benchmarks.machine import describe_machine
 from benchmarks.mutations import mutate
 from tests.unit.audio.encoders import speech
-from tests.unit.audio.matrix import FORMS
+from tests.unit.audio.matrix import FORMS, SNDFILE_OGG
 
 ROOT = Path(__file__).resolve().parents[1]
 MIB = 2**20
@@ -81,7 +81,9 @@ class Corpus:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._files = []
-        for index, form in enumerate(FORMS.values()):
+        # libsndfile gives each Ogg stream a random number.
+        forms = [form for name, form in FORMS.items() if name not in SNDFILE_OGG]
+        for index, form in enumerate(forms):
             combinations = form.combinations()
             rate_hz, channels = combinations[index % len(combinations)]
             content = form.encode(speech(rate_hz, channels, SEED_S), rate_hz).content

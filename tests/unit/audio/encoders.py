@@ -97,7 +97,9 @@ def pyav(
 
     def encode(waveform: np.ndarray, rate_hz: int) -> Encoded:
         target = io.BytesIO()
-        with av.open(target, "w", format=muxer, options=dict(muxer_options or {})) as output:
+        # Without it, muxers put random serial numbers and the time of day into their files.
+        options = {"fflags": "+bitexact", **(muxer_options or {})}
+        with av.open(target, "w", format=muxer, options=options) as output:
             film = _film(output) if with_film else None
             layout = LAYOUTS[len(waveform)]
             stream = output.add_stream(

@@ -17,6 +17,9 @@ MP2_RATES = (16_000, 22_050, 44_100, 48_000)
 FLV_RATES = (11_025, 22_050, 44_100, 48_000)
 SILK_RATES = (8_000, 12_000, 16_000, 24_000)
 
+SNDFILE_OGG = ("ogg vorbis", "ogg opus by libsndfile")
+"""Forms whose files differ from one encoding to the next."""
+
 AAC_DELAY = 1_024
 LAME_DELAY = 1_105
 
@@ -33,7 +36,8 @@ class Form:
         channels: what the encoder takes.
         is_framed: the codec rounds lengths up to whole frames, and the container cannot tell.
         delay_samples: of encoder and decoder, which the container has no place to state.
-        delay_frames: the same, counted in the codec's frames.
+        delay_frames: the same, counted in the codec's frames; below 0 where FFmpeg's decoder drops
+            more than its encoder puts in front.
         left_out: why the other rates and channels are, where it is not the encoder that refuses.
     """
 
@@ -116,11 +120,12 @@ def _mpeg_forms() -> Iterator[Form]:
 
 def _ogg_forms() -> Iterator[Form]:
     opus = {"rates": OPUS_RATES, "is_framed": True}
-    yield Form("ogg vorbis", "ogg", sndfile("OGG", "VORBIS"))
+    vorbis, sndfile_opus = SNDFILE_OGG
+    yield Form(vorbis, "ogg", sndfile("OGG", "VORBIS"))
     experimental = pyav("ogg", "vorbis", bit_rate=64_000, codec_options={"strict": "-2"})
     yield Form("ogg vorbis by ffmpeg", "ogg", experimental, channels=(2,), is_framed=True)
     yield Form(
-        "ogg opus by libsndfile",
+        sndfile_opus,
         "opus",
         sndfile("OGG", "OPUS"),
         OPUS_RATES,
@@ -181,7 +186,7 @@ def _telephone_forms() -> Iterator[Form]:
         amr = pyav(muxer, "libopencore_amrnb", bit_rate=12_200)
         yield Form(f"{muxer} amr", muxer, amr, (8_000,), (1,), True, 40)
     wma = pyav("asf", "wmav2", bit_rate=64_000)
-    yield Form("wma", "wma", wma, RATES[:6], (1, 2), is_framed=True, delay_frames=1)
+    yield Form("wma", "wma", wma, RATES[:6], (1, 2), is_framed=True, delay_frames=-1)
     for tencent in (False, True):
         name = f"silk {'of tencent' if tencent else 'plain'}"
         recorder = silk(tencent=tencent)
