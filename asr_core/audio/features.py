@@ -248,15 +248,18 @@ def read_cmvn(path: Path) -> Cmvn:
         shift, scale = _vector(text, "AddShift"), _vector(text, "Rescale")
     except FileNotFoundError as exc:
         raise ModelFileMissingError(
-            f"{path.name} is missing in {path.parent}", name=name, path=str(path)
+            f"{path.name} is missing in {path.parent}", name=name, path=str(path), reason="folder"
         ) from exc
     except ValueError as exc:
         raise ModelIntegrityError(
-            f"{path} is no normalization file: {exc}", name=name, path=str(path)
+            f"{path} is no normalization file: {exc}", name=name, path=str(path), reason="folder"
         ) from exc
     if len(shift) != len(scale):
         raise ModelIntegrityError(
-            f"{path} shifts {len(shift)} values and scales {len(scale)}", name=name, path=str(path)
+            f"{path} shifts {len(shift)} values and scales {len(scale)}",
+            name=name,
+            path=str(path),
+            reason="folder",
         )
     return Cmvn(shift, scale)
 

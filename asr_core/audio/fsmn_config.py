@@ -80,11 +80,14 @@ def read_fsmn_config(path: Path) -> FsmnConfig:
         return _config(content)
     except FileNotFoundError as exc:
         raise ModelFileMissingError(
-            f"{path.name} is missing in {path.parent}", name=name, path=str(path)
+            f"{path.name} is missing in {path.parent}", name=name, path=str(path), reason="folder"
         ) from exc
     except (yaml.YAMLError, UnicodeDecodeError, _ConfigError, UsageError) as exc:
         raise ModelIntegrityError(
-            f"{path} is no configuration of an FSMN-VAD: {exc}", name=name, path=str(path)
+            f"{path} is no configuration of an FSMN-VAD: {exc}",
+            name=name,
+            path=str(path),
+            reason="folder",
         ) from exc
 
 

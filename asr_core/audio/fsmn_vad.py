@@ -53,6 +53,7 @@ class FsmnVad:
                 f"The network of FSMN-VAD takes {len(session.input_specs)} arrays, not {expected}",
                 name=_MODEL_NAME,
                 path=NETWORK_FILES[0],
+                reason="folder",
             )
         self._session = session
         self._config = config
@@ -215,6 +216,7 @@ def load_fsmn_vad(folder: Path, threads: int = 1) -> FsmnVad:
             f"{folder / CMVN_FILE} normalizes {len(cmvn.shift)} values, not {dim}",
             name=_MODEL_NAME,
             path=str(folder / CMVN_FILE),
+            reason="folder",
         )
     return FsmnVad(OnnxSession(_existing(folder, *NETWORK_FILES), threads=threads), config, cmvn)
 
@@ -231,4 +233,5 @@ def _existing(folder: Path, *names: str) -> Path:
         f"{NETWORK_FILES[0]} or {NETWORK_FILES[1]}",
         name=_MODEL_NAME,
         path=str(folder / names[0]),
+        reason="folder",
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from asr_core.audio.raw import ENCODINGS, RawFormat
 from asr_core.audio.reader import (
@@ -16,6 +16,7 @@ from asr_core.audio.reader import (
     decode_error,
     is_plausible_rate,
 )
+from asr_core.audio.wave_header import read_wave_header
 from asr_core.runtime.session import Float32
 
 _CODECS = {
@@ -32,11 +33,6 @@ _CODECS = {
     "GSM610": "gsm_ms",
     "G721_32": "adpcm_g726",
 }
-
-# Writers that stream put this or more where the length is not known yet.
-_UNKNOWN_LENGTH_BYTES = 0x7FFFF000
-
-_MAX_CHUNKS = 1_000
 
 
 class WaveReader:
@@ -59,17 +55,16 @@ class WaveReader:
         import soundfile
 
         self._read_error = soundfile.LibsndfileError
+        self._part: _Part | None = None  # libsndfile does not close what it was given
         self._file = soundfile.SoundFile(os.fsencode(path.absolute()), **_layout(raw))
-        rate_hz = self._file.samplerate
+        rate_hz, subtype = self._file.samplerate, self._file.subtype
         try:
             if not is_plausible_rate(rate_hz):
                 raise decode_error(name, "damaged", f"its header states {rate_hz} samples a second")
-            with path.open("rb") as file:
-                self.promised_s = None if raw else _promised_s(file)
+            self.promised_s = None if raw else self._read_header(path)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
-        subtype = self._file.subtype
         self.info = AudioInfo(
             container="raw" if raw else "wav",
             codec=_CODECS.get(subtype, subtype.lower()),
@@ -79,6 +74,28 @@ class WaveReader:
         )
         self.damage = Damage()
         self.is_empty = not self._file.frames
+
+    def _read_header(self, path: Path) -> float | None:
+        """The promised length; takes over from libsndfile where it would stop at 4 GiB."""
+        with path.open("rb") as file:
+            header = read_wave_header(file)
+        length = header.oversize_bytes(path.stat().st_size)
+        subtypes = {subtype for subtype, _ in ENCODINGS.values()}
+        if length is None or self._file.subtype not in subtypes:
+            return header.promised_s
+        import soundfile
+
+        layout = {
+            "format": "RAW",
+            "subtype": self._file.subtype,
+            "endian": "BIG" if header.form == "RIFX" else "LITTLE",
+            "samplerate": self._file.samplerate,
+            "channels": self._file.channels,
+        }
+        self._file.close()
+        self._part = _Part(path, header.data_start, length)
+        self._file = soundfile.SoundFile(self._part, **layout)
+        return None
 
     def blocks(self) -> Iterator[tuple[int, Float32]]:
         rate_hz = self.info.sample_rate_hz
@@ -94,6 +111,40 @@ class WaveReader:
 
     def close(self) -> None:
         self._file.close()
+        if self._part is not None:
+            self._part.close()
+
+
+class _Part(io.RawIOBase):
+    """A range of bytes of a file, as a file."""
+
+    def __init__(self, path: Path, start: int, length: int) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._start = start
+        self._length = length
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        wanted = min(len(buffer), max(self._length - self._position, 0))
+        self._file.seek(self._start + self._position)
+        count = self._file.readinto(memoryview(buffer)[:wanted]) or 0
+        self._position += count
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _layout(raw: RawFormat | None) -> dict[str, Any]:
@@ -108,29 +159,3 @@ def _layout(raw: RawFormat | None) -> dict[str, Any]:
         "samplerate": raw.sample_rate_hz,
         "channels": raw.channels,
     }
-
-
-def _promised_s(raw: BinaryIO) -> float | None:
-    """Seconds that the ``fmt`` and ``data`` chunks state; None when they state no length."""
-    form = raw.read(12)[:4]
-    order = ">" if form == b"RIFX" else "<"
-    bytes_a_second = 0
-    long_data_bytes = None
-    for _ in range(_MAX_CHUNKS):
-        header = raw.read(8)
-        if len(header) < 8:
-            return None
-        kind, size_bytes = struct.unpack(f"{order}4sI", header)
-        if kind == b"data":
-            if form == b"RF64" and long_data_bytes is not None:
-                size_bytes = long_data_bytes
-            elif size_bytes >= _UNKNOWN_LENGTH_BYTES:
-                return None
-            return size_bytes / bytes_a_second if bytes_a_second else None
-        body = raw.read(min(size_bytes, 28))
-        if kind == b"fmt " and len(body) >= 12:
-            (bytes_a_second,) = struct.unpack_from(f"{order}I", body, 8)
-        elif kind == b"ds64" and len(body) >= 16:
-            (long_data_bytes,) = struct.unpack_from("<Q", body, 8)
-        raw.seek(size_bytes + size_bytes % 2 - len(body), os.SEEK_CUR)
-    return None
