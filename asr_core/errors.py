@@ -76,7 +76,10 @@ class UnknownModelError(ModelError):
 
 
 class ModelFileMissingError(ModelError):
-    """A model is not installed or lacks a file. Details: ``name``, ``path``."""
+    """A model is not installed or lacks a file. Details: ``name``, ``path``.
+
+    ``reason`` is ``folder`` where the user provides the files: a model folder of FunASR.
+    """
 
     code = "model_missing"
 

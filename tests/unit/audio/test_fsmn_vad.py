@@ -23,6 +23,7 @@ from asr_core.errors import (
     SessionClosedError,
     UsageError,
 )
+from asr_core.messages import LOCALES, describe
 from asr_core.runtime.session import TensorSpec
 from tests.golden.fsmn_material import (
     CASES,
@@ -236,7 +237,8 @@ def test_a_missing_file_is_named_with_its_folder(fsmn_folder, tmp_path, name):
         load_fsmn_vad(tmp_path)
     assert f"{name} " in str(caught.value)
     assert str(tmp_path) in str(caught.value)
-    assert caught.value.details == {"name": "fsmn-vad", "path": str(tmp_path / name)}
+    for locale in LOCALES:
+        assert str(tmp_path / name) in describe(caught.value, locale)
 
 
 def test_a_missing_folder_is_named(tmp_path):
