@@ -135,10 +135,10 @@ class ContainerReader:
     def _undecodable(self) -> AudioDecodeError:
         if self._ogg_end is not None and not self._ogg_end.has_sound:
             return self._header_only()
-        if has_signature(self._head):
-            return decode_error(self._name, "damaged", "nothing in it can be decoded")
         if is_named_raw(self._name):
             return decode_error(self._name, "raw_undeclared", "raw PCM needs its layout declared")
+        if has_signature(self._head):
+            return decode_error(self._name, "damaged", "nothing in it can be decoded")
         return decode_error(self._name, "not_audio", "it is not an audio or video file")
 
     def _header_only(self) -> AudioDecodeError:

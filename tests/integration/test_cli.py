@@ -141,7 +141,11 @@ def test_inputs_of_one_name_do_not_overwrite_each_other(
     [
         (["--model", "whisper-huge"], "whisper-huge"),
         (["--device", "gpu"], "ASR_DEVICE"),
-        (["--vad", "fsmn"], "fsmn"),
+        (["--vad", "webrtc"], "invalid choice"),
+        (["--raw", "s16le:16000"], "s16le:16000:1"),
+        (["--raw", "s17le:16000:1"], "s16le:16000:1"),
+        (["--track", "0"], "1"),
+        (["--channels", "left"], "split"),
         (["--format", "pdf"], "invalid choice"),
     ],
 )
