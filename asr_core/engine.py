@@ -7,25 +7,23 @@ import os
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from asr_core.audio.decode import DecodeOptions, probe
-from asr_core.audio.peaks import is_peaks_file, reduce_peaks, write_peaks
-from asr_core.audio.playback import is_browser_playable, write_playback
+from asr_core.audio.decode import DecodeOptions
 from asr_core.errors import (
     AsrError,
     DeviceUnavailableError,
     ExportError,
     NormalizationError,
-    RecordNotFoundError,
     UnknownModelError,
 )
 from asr_core.events import EventSink, Progress
 from asr_core.export.registry import FORMATS, file_name, write_file
 from asr_core.jobs.model import Job, JobState
 from asr_core.jobs.runner import JobRunner
+from asr_core.media import Media
 from asr_core.messages import message
 from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.store import ModelStore
@@ -40,7 +38,7 @@ from asr_core.system import SystemInfo, read_system
 from asr_core.text.itn import InverseNormalizer, WetextNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
-from asr_core.transcription.pipeline import Stages, decode_options, transcribe
+from asr_core.transcription.pipeline import Stages, transcribe
 from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
 
 __all__ = [
@@ -147,9 +145,13 @@ class Engine:
         self._limits = DecodeOptions(
             max_duration_s=settings.max_hours * 3600.0, stall_s=float(settings.decode_stall_s)
         )
-        self._playback_lock = threading.Lock()  # one conversion at a time
-        self._peaks_lock = threading.Lock()  # one recording at a time is decoded for its peaks
         self._stopping = threading.Event()
+        self._media = Media(
+            self._history,
+            settings.tmp / "playback",
+            limits=self._limits,
+            is_stopped=self._stopping.is_set,
+        )
         self._keeper = threading.Thread(target=self._keep_house, name="housekeeping", daemon=True)
 
     def __enter__(self) -> Engine:
@@ -308,75 +310,16 @@ class Engine:
         return path
 
     def playback(self, recording_id: str) -> Path | None:
-        """A file that browsers play: the recording or a converted copy; ``None`` if it is gone.
-
-        Raises:
-            RecordNotFoundError: no recording has that id.
-            AudioDecodeError: the recording cannot be decoded.
-        """
-        record = self._history.record(recording_id)
-        path, options = record.path, record.job.options
-        if path is None:
-            return None
-        decoding = decode_options(replace(options, channels="mix"), self._limits)
-        # Of several tracks, browsers play the default one only.
-        if not options.raw and options.track is None and is_browser_playable(probe(path)):
-            return path
-        target = self._settings.tmp / "playback" / f"{recording_id}-{options.track or 0}.m4a"
-        with self._playback_lock:
-            if target.is_file():
-                os.utime(target)  # in use: the quota takes the longest unused file first
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                write_playback(path, target, decoding)
-        return target
+        """A file that browsers play; see :meth:`asr_core.media.Media.playback`."""
+        return self._media.playback(recording_id)
 
     def peaks(self, recording_id: str) -> Path | None:
-        """The peaks file of a recording; a finished one that lacks it is decoded for it now.
-
-        Returns:
-            ``None`` when the recording is not kept or gone, has a job that waits or runs, or the
-            engine closes meanwhile.
-
-        Raises:
-            RecordNotFoundError: no recording has that id.
-            AudioError: the recording cannot be decoded or the file cannot be written.
-        """
-        target = self._history.peaks_path(recording_id)
-        if target is None or is_peaks_file(target):
-            return target
-        with self._peaks_lock:
-            if is_peaks_file(target):
-                return target
-            record = self._history.record(recording_id)
-            if record.path is None or not record.job.state.is_final:
-                return None
-            decoding = decode_options(record.job.options, self._limits)
-            if not write_peaks(record.path, target, decoding, is_stopped=self._stopping.is_set):
-                return None
-        try:
-            return self._history.peaks_path(recording_id)
-        except RecordNotFoundError:
-            target.unlink(missing_ok=True)  # the recording was deleted while it was decoded
-            raise
+        """The peaks file of a recording; see :meth:`asr_core.media.Media.peaks`."""
+        return self._media.peaks(recording_id)
 
     def outline(self, recording_id: str, count: int, *, end_ms: int | None = None) -> bytes | None:
-        """What a page draws of a recording, from :meth:`peaks`.
-
-        Args:
-            recording_id: which recording.
-            count: parts of equal length.
-            end_ms: where the last part ends; ``None`` for the end of the recording.
-
-        Returns:
-            Lowest and highest value of each part in turn, int8, 128 being full scale; ``None``
-            where there are no peaks.
-
-        Raises:
-            RecordNotFoundError, AudioError: as :meth:`peaks`.
-        """
-        path = self.peaks(recording_id)
-        return None if path is None else reduce_peaks(path, count, end_ms=end_ms).tobytes()
+        """What a page draws of a recording; see :meth:`asr_core.media.Media.outline`."""
+        return self._media.outline(recording_id, count, end_ms=end_ms)
 
     def status(self) -> EngineStatus:
         """Model, device and state, read without waiting for the recognizer."""
