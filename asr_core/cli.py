@@ -21,7 +21,7 @@ from asr_core.errors import AsrError, ExportError, SettingsError, UnknownModelEr
 from asr_core.events import EventSink, Progress
 from asr_core.export.clean import whole_clock
 from asr_core.export.registry import export, file_name, write_file
-from asr_core.messages import describe, message
+from asr_core.messages import describe, message, warning_message
 from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.store import ModelState, ModelStore
 from asr_core.results import Transcript
@@ -285,9 +285,7 @@ def _progress_line(name: str, locale: str) -> EventSink | None:
 
 def _summary(name: str, transcript: Transcript, locale: str) -> str:
     key = "cli.cancelled" if transcript.partial else "cli.done"
-    notes = "".join(
-        f" · {message(f'warning.{warning.code}', locale)}" for warning in transcript.warnings
-    )
+    notes = "".join(f" · {warning_message(w, locale)}" for w in transcript.warnings)
     line = message(
         key,
         locale,

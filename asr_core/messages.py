@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from asr_core.errors import AsrError
+from asr_core.results import TranscriptWarning
 
 LOCALES = ("zh-CN", "en")
+_MOST_PLACES = 3
+
 TABLES = Path(__file__).resolve().parent.parent / "assets" / "i18n"
 
 
@@ -40,6 +43,28 @@ def error_message(code: str, details: Mapping[str, object], locale: str) -> str:
 def describe(error: AsrError, locale: str) -> str:
     """The user's sentence for an error."""
     return error_message(error.code, error.details, locale)
+
+
+def warning_message(warning: TranscriptWarning, locale: str, **values: object) -> str:
+    """The user's sentence for a warning, with the places that it is about.
+
+    A code without a sentence, as a database of a newer version may hold, keeps its English one.
+    """
+    key = f"warning.{warning.code}"
+    known = key in load_messages(locale)
+    sentence = message(key, locale, **values) if known else warning.message
+    if not warning.ranges:
+        return sentence
+    places = [f"{_clock(start)}–{_clock(end)}" for start, end in warning.ranges[:_MOST_PLACES]]
+    more = " …" if len(warning.ranges) > _MOST_PLACES else ""
+    return sentence + message("warning.where", locale, ranges=", ".join(places) + more)
+
+
+def _clock(milliseconds: int) -> str:
+    """``0:07``, ``1:02:07``."""
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 class _Values(dict[str, object]):

@@ -114,10 +114,17 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptWarning:
-    """Something the reader of a transcript should know; ``code`` is stable, ``message`` English."""
+    """Something the reader of a transcript should know.
+
+    Attributes:
+        code: stable word.
+        message: English sentence.
+        ranges: ``(start_ms, end_ms)`` of the parts of the recording that it is about, if any.
+    """
 
     code: str
     message: str
+    ranges: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

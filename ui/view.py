@@ -20,7 +20,7 @@ from asr_core.engine import (
     JobState,
     LiveView,
 )
-from asr_core.messages import error_message
+from asr_core.messages import error_message, warning_message
 from asr_core.results import Sentence, Transcript, join_text
 from ui.i18n import optional_message
 
@@ -82,7 +82,9 @@ def record_view(record: HistoryRecord, locale: str) -> View:
 
 
 def transcript_view(transcript: Transcript, locale: str) -> View:
-    coverage = transcript.coverage
+    lost = _lost(transcript)
+    gaps = _without(transcript.coverage.gaps, lost)
+    text_ms, silent_ms = _account(transcript, gaps)
     return {
         "lines": [sentence_view(sentence) for sentence in transcript.sentences],
         "total_ms": transcript.duration_ms,
@@ -90,8 +92,10 @@ def transcript_view(transcript: Transcript, locale: str) -> View:
         "rtf": transcript.rtf,
         "model": model_title(transcript.model.name, locale),
         "device": transcript.model.device,
-        "speech_ms": coverage.speech_ms,
-        "gaps": [list(gap) for gap in coverage.gaps],
+        "text_ms": text_ms,
+        "silent_ms": silent_ms,
+        "gaps": [list(gap) for gap in gaps],
+        "lost": [list(part) for part in lost],
         "warnings": warning_texts(transcript, locale),
     }
 
@@ -100,10 +104,40 @@ def warning_texts(transcript: Transcript, locale: str) -> list[str]:
     """Sentences about a transcript; an unknown code keeps its English message."""
     missing_ms = transcript.coverage.speech_ms - transcript.coverage.transcribed_ms
     seconds = max(1, round(missing_ms / 1000))
-    return [
-        optional_message(f"warning.{warning.code}", locale, warning.message, seconds=seconds)
-        for warning in transcript.warnings
-    ]
+    return [warning_message(warning, locale, seconds=seconds) for warning in transcript.warnings]
+
+
+def _lost(transcript: Transcript) -> list[tuple[int, int]]:
+    """Damaged and missing parts of the recording."""
+    return sorted(part for warning in transcript.warnings for part in warning.ranges)
+
+
+def _without(
+    gaps: Sequence[tuple[int, int]], lost: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The gaps less the lost parts."""
+    left = list(gaps)
+    for lost_start, lost_end in lost:
+        pieces = [
+            piece
+            for start, end in left
+            for piece in ((start, min(end, lost_start)), (max(start, lost_end), end))
+        ]
+        left = [(start, end) for start, end in pieces if start < end]
+    return left
+
+
+def _account(transcript: Transcript, gaps: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """``(text_ms, silent_ms)``; what several channels say at once counts once."""
+    coverage, total_ms = transcript.coverage, transcript.duration_ms
+    if not any(sentence.speaker for sentence in transcript.sentences):
+        return coverage.transcribed_ms, max(total_ms - coverage.speech_ms, 0)
+    text_ms = end_ms = 0
+    for sentence in transcript.sentences:
+        text_ms += max(sentence.end_ms - max(sentence.start_ms, end_ms), 0)
+        end_ms = max(end_ms, sentence.end_ms)
+    gaps_ms = sum(end - start for start, end in gaps)
+    return text_ms, max(total_ms - text_ms - gaps_ms, 0)
 
 
 def sentence_view(sentence: Sentence) -> View:

@@ -6,7 +6,7 @@ Nothing here holds more than a few seconds of a recording, whatever its length.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -151,8 +151,8 @@ class AudioSource:
             # The filter overshoots a little at full scale.
             yield np.clip(block, -1.0, 1.0, out=block)
 
-    def _warn(self, code: str, message: str) -> None:
-        self.warnings.append(TranscriptWarning(code, message))
+    def _warn(self, code: str, message: str, ranges: Sequence[tuple[int, int]] = ()) -> None:
+        self.warnings.append(TranscriptWarning(code, message, tuple(ranges)))
 
     def _warn_of_kind(self, name: str) -> None:
         """What can be said before anything is decoded."""
@@ -179,18 +179,22 @@ class AudioSource:
         promised_s = self._reader.promised_s or 0.0
         end_ms = self._end_ms
         is_short = not self._stopped and promised_s - decoded_s > _TOLERATED_LOSS_S
+        is_broken = damage.in_the_middle or damage.cut_off or damage.lost_s > _TOLERATED_LOSS_S
+        damaged = self.gaps
         whole_ms = round(promised_s * 1000)
         if self._stopped:
             whole_ms = max(whole_ms, self.info.duration_ms or 0)
-            self._warn("too_long", f"Only the first {end_ms / 1000:.0f} s were decoded")
         if (self._stopped or is_short) and whole_ms > end_ms:
             self._missing_end = [(end_ms, whole_ms)]
-        is_broken = damage.in_the_middle or damage.cut_off
-        if is_short or is_broken or damage.lost_s > _TOLERATED_LOSS_S:
+        if self._stopped:
+            message = f"Only the first {end_ms / 1000:.0f} s were decoded"
+            self._warn("too_long", message, self._missing_end)
+        if is_short or is_broken:
             whole = f" of {promised_s:.1f}" if promised_s > decoded_s else ""
             self._warn(
                 "truncated",
                 f"The recording is incomplete or damaged: {decoded_s:.1f}{whole} s were decoded",
+                damaged if self._stopped else self.gaps,
             )
         if self._alike and self.position_samples:
             self._warn("channels_alike", "All channels hold the same; transcribe them mixed")

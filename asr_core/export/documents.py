@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from asr_core.export.clean import one_line, whole_clock
-from asr_core.results import Sentence, Transcript
+from asr_core.results import Sentence, Transcript, TranscriptWarning
 
 SCHEMA = 1
 _FONT = "Microsoft YaHei"
@@ -85,7 +85,7 @@ def _document(transcript: Transcript) -> dict[str, Any]:
             "transcribed_ms": coverage.transcribed_ms,
             "gaps": [[start, end] for start, end in coverage.gaps],
         },
-        "warnings": [{"code": w.code, "message": w.message} for w in transcript.warnings],
+        "warnings": [_warning(warning) for warning in transcript.warnings],
         "sentences": [_sentence(sentence) for sentence in transcript.sentences],
     }
 
@@ -110,3 +110,10 @@ def _sentence(sentence: Sentence) -> dict[str, Any]:
             for token in sentence.tokens
         ],
     }
+
+
+def _warning(warning: TranscriptWarning) -> dict[str, Any]:
+    """``ranges`` stand only where the warning is about parts of the recording."""
+    ranges = [list(part) for part in warning.ranges]
+    about = {"ranges": ranges} if ranges else {}
+    return {"code": warning.code, "message": warning.message, **about}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import sqlite_utils
 
@@ -36,7 +37,7 @@ def insert_transcript(
         "speech_ms": transcript.coverage.speech_ms,
         "transcribed_ms": transcript.coverage.transcribed_ms,
         "gaps": to_json(transcript.coverage.gaps),
-        "warnings": to_json([(warning.code, warning.message) for warning in transcript.warnings]),
+        "warnings": to_json([(w.code, w.message, w.ranges) for w in transcript.warnings]),
         "partial": int(transcript.partial),
         "text": transcript.text,
         "spoken_text": transcript.spoken_text,
@@ -84,7 +85,7 @@ def load_transcript(db: sqlite_utils.Database, recording_id: str) -> Transcript 
         model=ModelInfo(row["model_name"], row["backend"], row["device"]),
         processing_ms=row["processing_ms"],
         coverage=Coverage(row["speech_ms"], row["transcribed_ms"], gaps),
-        warnings=tuple(TranscriptWarning(*warning) for warning in json.loads(row["warnings"])),
+        warnings=tuple(_warning(*warning) for warning in json.loads(row["warnings"])),
         partial=bool(row["partial"]),
     )
 
@@ -95,3 +96,8 @@ def _sentence(tokens: str, spans: str, speaker: str) -> Sentence:
         spans=tuple(WrittenSpan(*span) for span in json.loads(spans)),
         speaker=speaker,
     )
+
+
+def _warning(code: str, message: str, ranges: Sequence[Sequence[int]] = ()) -> TranscriptWarning:
+    """Rows of version 0.1.0's first databases have no ranges."""
+    return TranscriptWarning(code, message, tuple((start, end) for start, end in ranges))

@@ -497,19 +497,22 @@
       };
       for (const line of this.lines) fill(line.start, line.end, 1);
       for (const [start, end] of view.gaps) fill(start, end, 2);
+      for (const [start, end] of view.lost) if (start < total) fill(start, end, 3);
       const stops = [];
       for (let i = 0, from = 0; i <= BUCKETS; i += 1) {
         if (i < BUCKETS && kinds[i] === kinds[from]) continue;
-        const colour = ["var(--tl-line)", "var(--tl-accent)", "var(--tl-warn)"][kinds[from]];
+        const colour = ["var(--tl-line)", "var(--tl-accent)", "var(--tl-warn)", "var(--tl-ink-3)"][kinds[from]];
         stops.push(`${colour} ${(from / BUCKETS) * 100}% ${(i / BUCKETS) * 100}%`);
         from = i;
       }
       p.cover.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
-      if (!view.final || !this.lines.length || view.speech_ms === undefined) return;
-      const missing = view.gaps.reduce((sum, [start, end]) => sum + end - start, 0);
-      p.key.append(el("span", { class: "tl-key-text", text: t("key.text", { time: clock(view.speech_ms - missing) }) }));
-      p.key.append(el("span", { class: "tl-key-none", text: t("key.none", { time: clock(total - view.speech_ms) }) }));
-      if (missing) p.key.append(el("span", { class: "tl-key-gap", text: t("key.gap", { time: clock(missing) }) }));
+      if (!view.final || !this.lines.length || view.text_ms === undefined) return;
+      const length = (parts) => parts.reduce((sum, [start, end]) => sum + end - start, 0);
+      const key = (kind, ms) => p.key.append(el("span", { class: `tl-key-${kind}`, text: t(`key.${kind}`, { time: clock(ms) }) }));
+      key("text", view.text_ms);
+      key("none", view.silent_ms);
+      if (view.gaps.length) key("gap", length(view.gaps));
+      if (view.lost.length) key("lost", length(view.lost));
     }
   }
 

@@ -46,7 +46,11 @@ RESULTS = {
     "产品例会.m4a": transcript(),
     f"{MARKUP}.wav": HOSTILE,
     "客户访谈.mp4": transcript(
-        gaps=((6_000, 8_400),), warnings=(TranscriptWarning("coverage", "2.4 s missing"),)
+        gaps=((6_000, 8_400), (22_000, 30_000)),
+        warnings=(
+            TranscriptWarning("coverage", "2.4 s missing"),
+            TranscriptWarning("truncated", "24 of 30 s", ((22_000, 30_000),)),
+        ),
     ),
     "周会.wav": transcript(MEETING[:3], partial=True),
     "培训.mp3": transcript(),

@@ -136,7 +136,9 @@ def test_export_downloads_under_the_recordings_name(served, visit):
 def test_gaps_are_drawn_and_counted(served, visit):
     panel = open_entry(visit(served.url).page, "客户访谈.mp4")
     expect(panel.locator(".tl-key-gap")).to_have_text("有人声未识别 0:02")
-    expect(panel.locator(".tl-note")).to_have_count(1)
+    expect(panel.locator(".tl-key-lost")).to_have_text("缺失或损坏 0:08")
+    expect(panel.locator(".tl-note")).to_have_count(2)
+    expect(panel.locator(".tl-note").nth(1)).to_contain_text("缺 0:22–0:30")
 
 
 def test_partial_result_says_so(served, visit):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -90,6 +91,37 @@ def test_known_warnings_are_said_in_the_visitors_language(locale):
 def test_a_warning_without_a_translation_keeps_its_english_message():
     shown = transcript(TranscriptWarning("brand_new", "Something to know."))
     assert view.warning_texts(shown, "zh-CN") == ["Something to know."]
+
+
+def test_a_warning_about_parts_of_a_recording_says_which():
+    two = TranscriptWarning("truncated", "damaged", ((62_000, 65_400), (3_600_000, 3_725_000)))
+    many = TranscriptWarning("truncated", "damaged", tuple((i, i + 1) for i in range(0, 9000, 999)))
+    assert view.warning_texts(transcript(two), "zh-CN") == [
+        message("warning.truncated", "zh-CN") + "（缺 1:02–1:05, 1:00:00–1:02:05）"
+    ]
+    assert view.warning_texts(transcript(many), "en")[0].endswith("0:01–0:01 …)")
+
+
+def test_damage_and_speech_without_text_are_told_apart():
+    damage = TranscriptWarning("truncated", "damaged", ((3_000, 5_000), (30_000, 34_000)))
+    coverage = Coverage(20_000, 17_600, ((1_000, 3_400), (4_800, 5_200), (30_000, 34_000)))
+    shown = view.transcript_view(replace(transcript(damage), coverage=coverage), "zh-CN")
+    assert shown["gaps"] == [[1_000, 3_000], [5_000, 5_200]]
+    assert shown["lost"] == [[3_000, 5_000], [30_000, 34_000]]
+    assert (shown["text_ms"], shown["silent_ms"]) == (17_600, 10_000)
+
+
+def test_what_two_channels_say_at_once_counts_once():
+    lines = tuple(
+        replace(sentence("我们开始吧", start_ms, marks="。"), speaker=speaker)
+        for speaker, start_ms in (("声道1", 1_000), ("声道2", 1_000), ("声道1", 9_000))
+    )
+    one_ms = lines[0].end_ms - lines[0].start_ms
+    coverage = Coverage(3 * one_ms + 500, 3 * one_ms, ((20_000, 20_500),))
+    both = replace(transcript(), sentences=lines, coverage=coverage)
+    shown = view.transcript_view(both, "zh-CN")
+    assert shown["text_ms"] == 2 * one_ms
+    assert shown["silent_ms"] == 30_000 - 2 * one_ms - 500
 
 
 def test_every_format_of_the_engine_is_offered():

@@ -52,7 +52,10 @@ def meeting() -> Transcript:
         MODEL,
         12_345,
         Coverage(100_000, 98_000, ((7000, 9000),)),
-        (TranscriptWarning("gap", "2 s of speech gave no text"),),
+        (
+            TranscriptWarning("gap", "2 s of speech gave no text"),
+            TranscriptWarning("truncated", "damaged", ((7000, 8000),)),
+        ),
     )
 
 

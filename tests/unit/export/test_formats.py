@@ -63,7 +63,10 @@ def test_json_is_the_published_schema() -> None:
         "processing_ms": 12345,
         "rtf": 0.0988,
         "coverage": {"speech_ms": 100000, "transcribed_ms": 98000, "gaps": [[7000, 9000]]},
-        "warnings": [{"code": "gap", "message": "2 s of speech gave no text"}],
+        "warnings": [
+            {"code": "gap", "message": "2 s of speech gave no text"},
+            {"code": "truncated", "message": "damaged", "ranges": [[7000, 8000]]},
+        ],
     }
     assert sentences[1] == {
         "text": "用Tinglu吧！",

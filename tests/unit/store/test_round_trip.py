@@ -24,6 +24,7 @@ from tests.unit.store.build import recording
 
 TIMES_MS = st.integers(0, 2**40)
 TEXTS = st.text(max_size=6)
+RANGES = st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)), max_size=3).map(tuple)
 TOKENS = st.builds(
     Token, st.text(min_size=1, max_size=6), TIMES_MS, TIMES_MS, st.floats(0, 1), TEXTS
 )
@@ -51,7 +52,7 @@ TRANSCRIPTS = st.builds(
     coverage=st.builds(
         Coverage, TIMES_MS, TIMES_MS, st.lists(st.tuples(TIMES_MS, TIMES_MS)).map(tuple)
     ),
-    warnings=st.lists(st.builds(TranscriptWarning, TEXTS, TEXTS)).map(tuple),
+    warnings=st.lists(st.builds(TranscriptWarning, TEXTS, TEXTS, RANGES)).map(tuple),
     partial=st.booleans(),
 )
 OPTIONS = st.builds(

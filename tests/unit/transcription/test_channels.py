@@ -135,6 +135,7 @@ def test_what_a_damaged_recording_lacks_is_a_gap(
     assert transcript.coverage.gaps == ((10_000, len(speech) * 1000 // RATE_HZ),)
     assert transcript.coverage.speech_ms == transcript.coverage.transcribed_ms
     assert [warning.code for warning in transcript.warnings] == ["truncated"]
+    assert transcript.warnings[0].ranges == transcript.coverage.gaps
     assert "各位同事下午好" in transcript.text
 
 
@@ -150,7 +151,7 @@ def test_a_recording_over_the_limit_keeps_its_beginning(
     assert not transcript.partial
     assert "各位同事下午好" in transcript.text
     assert [warning.code for warning in transcript.warnings] == ["too_long"]
-    assert transcript.coverage.gaps == ((9_000, 30_400),)
+    assert transcript.coverage.gaps == transcript.warnings[0].ranges == ((9_000, 30_400),)
     assert read_peaks(peaks)[0].duration_ms == 9_000
 
 
