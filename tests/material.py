@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 import soundfile
 
 from asr_core.errors import ModelFileMissingError
 from asr_core.models.store import ModelStore
+
+# How long an example takes depends on the machine, not on what the test says.
+hypothesis.settings.register_profile("tinglu", deadline=None)
+hypothesis.settings.load_profile("tinglu")
 
 ROOT = Path(__file__).resolve().parents[1]
 
