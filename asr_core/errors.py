@@ -11,6 +11,7 @@
     ├─ NormalizationError
     ├─ StoreError: MigrationError · RecordNotFoundError
     ├─ JobError: JobNotFoundError · JobStateError
+    ├─ BatchError
     └─ ExportError
     TranscriptionCancelled          not an error: its own root
     UsageError(RuntimeError)        programmer mistakes
@@ -154,6 +155,20 @@ class JobStateError(JobError):
     """A job is in a state that does not allow the request. Details: ``id``, ``state``."""
 
     code = "job_state"
+
+
+class BatchError(AsrError):
+    """A batch cannot be started or handled. Details: ``path``, ``reason``.
+
+    ``reason`` is a stable word: ``no_roots`` (no folder is configured), ``outside`` (of the
+    configured folders), ``missing``, ``unreadable``, ``not_writable``, ``disk_full``, ``busy``
+    (another batch works on this output folder), ``empty`` (nothing to transcribe), ``formats``
+    and ``on_existing`` (unknown choice), ``archive`` (damaged zip), ``archive_protected`` (needs a
+    password), ``archive_too_large``, ``archive_unsafe`` (names or links that lead out of it),
+    ``not_found`` (no such batch).
+    """
+
+    code = "batch"
 
 
 class ExportError(AsrError):
