@@ -6,6 +6,7 @@ Every value comes from an ``ASR_*`` variable or from ``settings.toml`` in the da
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -47,6 +48,8 @@ class Settings:
     fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
     max_hours: int = 24  # longer recordings are cut off there, with a warning
     decode_stall_s: int = 60  # longest time that decoding may take without giving any sound
+    batch_roots: tuple[Path, ...] | None = None  # folders that the page offers, separated by ":"
+    watch_s: int = 10  # pause between two looks at a watched folder
     locale: str = "zh-CN"  # language of the page and of messages when the browser states none
     max_upload_mb: int = 4096  # largest file accepted by the page
     tmp_max_age_h: int = 24  # temporary files older than this are deleted
@@ -114,6 +117,7 @@ _LEAST = {
     "batch_windows": 1,
     "max_hours": 1,
     "decode_stall_s": 1,
+    "watch_s": 1,
     "max_upload_mb": 1,
     "tmp_max_age_h": 1,
     "tmp_max_mb": 1,
@@ -147,6 +151,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _convert(name: str, value: Any) -> Any:
     if name in _PATHS:
         return Path(str(value)).expanduser().absolute()
+    if name == "batch_roots":
+        parts = value if isinstance(value, list) else str(value).split(os.pathsep)
+        return tuple(_convert("home", part) for part in parts if str(part)) or None
     if name in _INTEGERS:
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)):
             raise _invalid(name, value, "a whole number")
