@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from asr_core import __version__
 from asr_core.audio.decode import DecodeOptions
 from asr_core.errors import (
     AsrError,
+    AudioDecodeError,
     DeviceUnavailableError,
     ExportError,
     NormalizationError,
@@ -138,8 +140,8 @@ class Engine:
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
         self._worker = RecognizerWorker(self._load_recognizer)
-        self._runner = JobRunner(self._history, self._run_job, dictation=False)
-        self._dictations = JobRunner(self._history, self._run_job, dictation=True)
+        self._runner = JobRunner(self._history, self._run_job, queue="files")
+        self._dictations = JobRunner(self._history, self._run_job, queue="dictation")
         self._lock = threading.Lock()  # guards _stages
         self._stages: Stages | None = None
         self._limits = DecodeOptions(
@@ -200,9 +202,10 @@ class Engine:
             StoreError: the copy or the job cannot be stored.
         """
         recording_id = self._history.add_recording(
-            path, name=name or path.name, origin=origin, keep_copy=True
+            path, name=name or path.name, origin=origin, keep="copy"
         )
-        job = self._history.add_job(recording_id, options, batch_id=batch_id)
+        queue = "dictation" if origin == "dictation" else "files"
+        job = self._history.add_job(recording_id, options, batch_id=batch_id, queue=queue)
         self._runner_of(job).submit(job)
         return job
 
@@ -232,11 +235,61 @@ class Engine:
     def cancel(self, job_id: str) -> Job:
         """Cancel a waiting job at once, a running one after its group of segments.
 
+        What was recognized by then becomes its text.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job has ended, or another process runs it.
+        """
+        return self._runner_of(self._history.job(job_id)).cancel(job_id)
+
+    def pause(self, job_id: str) -> Job:
+        """Pause a waiting job at once, a running one after its group of segments.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job has ended, or another process runs it.
+        """
+        return self._runner_of(self._history.job(job_id)).pause(job_id)
+
+    def resume(self, job_id: str) -> Job:
+        """Let a paused job go on after the last segment that it recognized.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job does not wait.
+        """
+        return self._runner_of(self._history.job(job_id)).resume(job_id)
+
+    def retry(self, job_id: str) -> Job:
+        """Try a recording again whose newest job failed, was cancelled or was interrupted.
+
+        Returns:
+            The new job, which goes on after the last segment that the old one recognized.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: the job cannot be tried again.
+            AudioDecodeError: its recording is not kept or gone.
+        """
+        job = self._history.job(job_id)
+        if self._history.recording_path(job.recording_id) is None:
+            raise AudioDecodeError(
+                f"{job.name} is not kept or gone", path=job.name, reason="missing"
+            )
+        # Nobody waits at a command line for it any more.
+        again = self._history.retry(job_id, queue="files" if job.queue == "cli" else None)
+        self._runner_of(again).submit(again)
+        return again
+
+    def prioritize(self, job_id: str, priority: int) -> Job:
+        """Change the place of a job in its queue; a higher priority runs earlier, 0 is usual.
+
         Raises:
             JobNotFoundError: no job has that id.
             JobStateError: the job has ended.
         """
-        return self._runner_of(self._history.job(job_id)).cancel(job_id)
+        return self._history.set_priority(job_id, priority)
 
     def transcribe(
         self,
@@ -255,10 +308,8 @@ class Engine:
             AudioDecodeError: the file cannot be read or decoded.
             ModelError, DeviceError, RecognitionError: the recognizer cannot work.
         """
-        recording_id = self._history.add_recording(
-            path, name=path.name, origin=origin, keep_copy=False
-        )
-        job = self._history.add_job(recording_id, options, running=True)
+        recording_id = self._history.add_recording(path, name=path.name, origin=origin, keep="none")
+        job = self._history.add_job(recording_id, options, running=True, queue="cli")
         try:
             transcript = transcribe(
                 path, options, self._ready_stages(), on_event=on_event, cancel=cancel
@@ -363,7 +414,7 @@ class Engine:
         return read_system(self._settings)
 
     def _runner_of(self, job: Job) -> JobRunner:
-        return self._dictations if job.origin == "dictation" else self._runner
+        return self._dictations if job.queue == "dictation" else self._runner
 
     def _run_job(
         self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken
@@ -376,7 +427,14 @@ class Engine:
             on_event=on_event,
             cancel=cancel,
             peaks=self._history.peaks_path(job.recording_id),
+            checkpoints=self._history.checkpoints(job.id, self._fingerprint(job.options)),
         )
+
+    def _fingerprint(self, options: TranscribeOptions) -> str:
+        """What decides over the text besides the recording and the options of its job."""
+        model = self._worker.ready().info
+        vad = options.vad or self._settings.vad
+        return f"{__version__} {model.name} {model.backend} {vad} {self._settings.batch_windows}"
 
     def _ready_stages(self) -> Stages:
         with self._lock:

@@ -124,7 +124,7 @@ def queue(
 ) -> Job:
     """A recording whose job waits."""
     recording_id = history.add_recording(
-        source, name=name or source.name, origin=origin, keep_copy=True
+        source, name=name or source.name, origin=origin, keep="copy"
     )
     return history.add_job(recording_id, TranscribeOptions(), batch_id=batch_id)
 

@@ -5,6 +5,9 @@
     queued ──► running ──► done | partial | failed | cancelled
        │          └──────► interrupted ──► queued
        └──► cancelled
+
+A job that waits may be paused: it stays ``queued`` and is not taken up. What failed, was cancelled
+or interrupted is tried again as a new job, which takes over what the old one had recognized.
 """
 
 from __future__ import annotations
@@ -42,12 +45,18 @@ NEXT_STATES: dict[JobState, frozenset[JobState]] = {
             JobState.INTERRUPTED,
         }
     ),
-    JobState.INTERRUPTED: frozenset({JobState.QUEUED}),
+    JobState.INTERRUPTED: frozenset({JobState.QUEUED, JobState.FAILED, JobState.CANCELLED}),
     JobState.DONE: frozenset(),
     JobState.PARTIAL: frozenset(),
     JobState.FAILED: frozenset(),
     JobState.CANCELLED: frozenset(),
 }
+
+
+RETRIABLE_STATES = frozenset(
+    {JobState.FAILED, JobState.CANCELLED, JobState.PARTIAL, JobState.INTERRUPTED}
+)
+"""A job in one of these can be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,10 @@ class Job:
         processing_ms: wall time it took, 0 while unfinished.
         error_code: ``AsrError.code`` of a failed job, empty otherwise.
         error_details: the error's details as text, to format the user's sentence.
+        queue: ``files``, ``dictation`` or ``cli``; each has a runner of its own.
+        priority: a higher one runs earlier.
+        paused: it waits until it is resumed.
+        recognized_ms: how far an unfinished job has come; it goes on from there.
     """
 
     id: str
@@ -81,3 +94,7 @@ class Job:
     processing_ms: int = 0
     error_code: str = ""
     error_details: dict[str, str] = field(default_factory=dict)
+    queue: str = "files"
+    priority: int = 0
+    paused: bool = False
+    recognized_ms: int = 0

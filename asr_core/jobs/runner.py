@@ -6,6 +6,7 @@ history and survives the process. Knows nothing of how a recording is transcribe
 
 from __future__ import annotations
 
+import enum
 import logging
 import threading
 import uuid
@@ -42,36 +43,55 @@ class _InternalError(AsrError):
     code = "internal"
 
 
+class Request(enum.Enum):
+    """What the user wants of the running job."""
+
+    NONE = enum.auto()
+    CANCEL = enum.auto()
+    PAUSE = enum.auto()
+
+
 @dataclass(slots=True)
 class _Running:
     """The running job; changed only under the runner's lock."""
 
     job: Job
     token: CancelToken = field(default_factory=CancelToken)
-    cancelled: bool = False  # by the user, as opposed to a stop of the runner
+    request: Request = Request.NONE
     progress: Progress | None = None
     sentences: list[Sentence] = field(default_factory=list)
 
 
 class JobRunner:
-    """Runs queued jobs one after the other, oldest first; usable from any thread.
+    """Runs the jobs of one queue one after the other; usable from any thread.
 
     Args:
         history: where jobs wait and transcripts go.
         transcribe: called on the runner's thread.
-        dictation: whether this runner takes dictations or everything else; ``None`` takes all.
-            A dictation has a runner of its own, so that it never waits for a long file.
+        queue: ``files``, ``dictation`` or ``cli``. A dictation has a queue of its own, so that it
+            never waits for a long file.
+        batch_id: only jobs of this batch.
+        on_end: told on the runner's thread of every job that ended, after it was stored.
     """
 
     def __init__(
-        self, history: History, transcribe: TranscribeJob, *, dictation: bool | None = None
+        self,
+        history: History,
+        transcribe: TranscribeJob,
+        *,
+        queue: str = "files",
+        batch_id: str | None = None,
+        on_end: Callable[[Job], None] | None = None,
     ) -> None:
         self._history = history
-        self._dictation = dictation
+        self._queue = queue
+        self._batch_id = batch_id
         self._transcribe = transcribe
+        self._on_end = on_end
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._running: _Running | None = None
+        self._paused: dict[str, _Running] = {}  # what was seen of jobs that were paused here
         self._stopping = False
         self._woken = False
 
@@ -82,7 +102,9 @@ class JobRunner:
                 raise UsageError("the job runner is already started")
             self._stopping = False
             self._woken = True
-            self._thread = threading.Thread(target=self._run, name=self._name(), daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, name=f"jobs-{self._queue}", daemon=True
+            )
             self._thread.start()
 
     def stop(self) -> None:
@@ -121,33 +143,70 @@ class JobRunner:
             JobStateError: it has ended already, or another process runs it.
         """
         with self._lock:
-            if self._running is not None and self._running.job.id == job_id:
-                self._running.cancelled = True
-                self._running.token.cancel()
+            if self._ask(job_id, Request.CANCEL):
                 return self._history.job(job_id)
             job = self._history.job(job_id)
-            if job.state is not JobState.QUEUED:
-                raise JobStateError(
-                    f"job {job_id} is {job.state.value}: it cannot be cancelled",
-                    id=job_id,
-                    state=job.state.value,
-                )
-            return self._history.set_state(job_id, JobState.CANCELLED)
+            if job.state not in (JobState.QUEUED, JobState.INTERRUPTED):
+                raise _wrong_state(job, "cancelled")
+            job = self._history.set_state(job_id, JobState.CANCELLED)
+            self._paused.pop(job_id, None)
+        self._tell_end(job)
+        return job
+
+    def pause(self, job_id: str) -> Job:
+        """Pause a job that waits at once, one that runs after its current group of segments.
+
+        What a running job has recognized stays, and it goes on there when it is resumed.
+
+        Returns:
+            The job as it stands now; a running one is still ``running``.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: it has ended already, or another process runs it.
+        """
+        with self._lock:
+            if self._ask(job_id, Request.PAUSE):
+                return self._history.job(job_id)
+            return self._history.set_paused(job_id, paused=True)
+
+    def resume(self, job_id: str) -> Job:
+        """Let a paused job run again; one that is about to pause goes on.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: it has ended already, or another process runs it.
+        """
+        with self._lock:
+            running = self._running
+            if running is not None and running.job.id == job_id:
+                running.request = Request.NONE
+                return self._history.job(job_id)
+            job = self._history.set_paused(job_id, paused=False)
+        self.wake()
+        return job
+
+    def _ask(self, job_id: str, request: Request) -> bool:
+        """Ask the running job for something; false when that job does not run here."""
+        running = self._running
+        if running is None or running.job.id != job_id:
+            return False
+        if running.request is not Request.CANCEL:
+            running.request = request
+        running.token.cancel()
+        return True
 
     def live(self, job_id: str) -> tuple[Progress | None, tuple[Sentence, ...]]:
-        """The last progress and all sentences so far; nothing for a job that does not run."""
+        """The last progress and all sentences so far of a job that runs or was paused here."""
         with self._lock:
             running = self._running
             if running is None or running.job.id != job_id:
-                return None, ()
-            return running.progress, tuple(running.sentences)
+                running = self._paused.get(job_id)
+            return (running.progress, tuple(running.sentences)) if running else (None, ())
 
     def position(self, job_id: str) -> int:
         """1 for the job that runs next; 0 when it does not wait."""
         return self._history.queue_position(job_id)
-
-    def _name(self) -> str:
-        return "dictations" if self._dictation else "jobs"
 
     def _run(self) -> None:
         pause_s = None
@@ -172,16 +231,25 @@ class JobRunner:
         """Run the oldest waiting job to its end; false when none waits."""
         with self._lock:
             # Claimed under the lock: a cancel finds the job either queued or running here.
-            job = None if self._stopping else self._history.claim_next(dictation=self._dictation)
+            job = None if self._stopping else self._claim()
             if job is None:
                 return False
             running = self._running = _Running(job)
+            self._paused.pop(job.id, None)
         try:
             self._work(running)
         finally:
             with self._lock:
                 self._running = None
+        self._tell_end(self._history.job(job.id))
         return True
+
+    def _claim(self) -> Job | None:
+        return self._history.claim_next(self._queue, batch_id=self._batch_id)
+
+    def _tell_end(self, job: Job) -> None:
+        if self._on_end is not None and job.state.is_final:
+            self._on_end(job)
 
     def _work(self, running: _Running) -> None:
         job_id = running.job.id
@@ -229,13 +297,25 @@ class JobRunner:
 
     def _end_without_text(self, running: _Running) -> None:
         if self._is_stopped(running):
-            self._history.requeue(running.job.id)
+            with self._lock:
+                is_paused = running.request is Request.PAUSE
+                if is_paused:
+                    self._paused[running.job.id] = running
+            self._history.requeue(running.job.id, paused=is_paused)
             logger.info("job queued again id=%s", running.job.id)
         else:
             self._history.set_state(running.job.id, JobState.CANCELLED)
             logger.info("job cancelled id=%s", running.job.id)
 
     def _is_stopped(self, running: _Running) -> bool:
-        """Whether the runner, not the user, asked the job to stop."""
+        """Whether the job is to go on later."""
         with self._lock:
-            return running.token.is_cancelled and not running.cancelled
+            return running.token.is_cancelled and running.request is not Request.CANCEL
+
+
+def _wrong_state(job: Job, wanted: str) -> JobStateError:
+    return JobStateError(
+        f"job {job.id} is {job.state.value}: it cannot be {wanted}",
+        id=job.id,
+        state=job.state.value,
+    )

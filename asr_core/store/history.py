@@ -20,7 +20,9 @@ from asr_core.errors import AsrError
 from asr_core.jobs.model import Job, JobState
 from asr_core.results import Transcript
 from asr_core.store import job_rows, recording_rows, recordings, rows, search
+from asr_core.store.checkpoints import JobCheckpoints
 from asr_core.store.database import Database
+from asr_core.store.recordings import Keep
 from asr_core.store.transcript_rows import insert_transcript, load_transcript
 from asr_core.transcription.options import TranscribeOptions
 
@@ -89,14 +91,15 @@ class History:
         self._database = database
         self._folder = recordings
 
-    def add_recording(self, source: Path, *, name: str, origin: str, keep_copy: bool) -> str:
+    def add_recording(self, source: Path, *, name: str, origin: str, keep: Keep) -> str:
         """Register a file; it is listed once it has a job.
 
         Args:
             source: only read.
             name: as the user knows it; separators and control characters are removed.
             origin: ``file``, ``dictation``, ``batch`` or ``cli``.
-            keep_copy: keep the content, whatever becomes of ``source``.
+            keep: ``copy`` keeps the content, whatever becomes of ``source``; ``link`` does so
+                where that takes no space, and else refers to the file; ``none`` refers to it.
 
         Returns:
             The recording's id.
@@ -106,13 +109,14 @@ class History:
             StoreError: the copy cannot be written.
         """
         recording_id = uuid.uuid4().hex
-        content = recordings.take(source, self._folder, recording_id, keep_copy=keep_copy)
-        stored = recordings.stored_name(source, recording_id) if keep_copy else None
+        content = recordings.take(source, self._folder, recording_id, keep=keep)
+        is_kept = content.temporary is not None
+        stored = recordings.stored_name(source, recording_id) if is_kept else None
         values = {
             "id": recording_id,
             "name": recordings.clean_name(name),
             "stored_name": stored,
-            "original_path": None if keep_copy else rows.encodable(str(source.absolute())),
+            "original_path": None if is_kept else rows.encodable(str(source.absolute())),
             "origin": origin,
             "size_bytes": content.size_bytes,
             "sha256": content.sha256,
@@ -138,6 +142,8 @@ class History:
         *,
         batch_id: str = "",
         running: bool = False,
+        queue: str = "files",
+        priority: int = 0,
     ) -> Job:
         """Queue a transcription of a recording.
 
@@ -145,7 +151,9 @@ class History:
             recording_id: from :meth:`add_recording`.
             options: the choices it runs with.
             batch_id: jobs submitted together share it.
-            running: the caller transcribes it itself, now; no queue takes it up.
+            running: the caller transcribes it itself, now; no runner takes it up.
+            queue: ``files``, ``dictation`` or ``cli``.
+            priority: a higher one runs earlier.
 
         Raises:
             RecordNotFoundError: no recording has that id.
@@ -158,6 +166,8 @@ class History:
             "state": JobState.QUEUED.value,
             "options": job_rows.options_to_json(options),
             "created_ms": job_rows.now_ms(),
+            "queue": queue,
+            "priority": priority,
         }
 
         def insert(db: sqlite_utils.Database) -> Job:
@@ -187,36 +197,72 @@ class History:
         return self._database.read(lambda db: job_rows.find_jobs(db, where, values))
 
     def queue_position(self, job_id: str) -> int:
-        """1 for the job that runs next in its lane; 0 when it does not wait or is unknown."""
-        sql = """
-            SELECT count(*) FROM jobs j
-            JOIN recordings r ON r.id = j.recording_id
-            JOIN jobs before ON before.number <= j.number
-            JOIN recordings s ON s.id = before.recording_id
-            WHERE j.id = ? AND j.state = 'queued' AND before.state = 'queued'
-              AND (r.origin = 'dictation') = (s.origin = 'dictation')
-        """
-        position: int = self._database.read(lambda db: db.execute(sql, [job_id]).fetchone()[0])
-        return position
+        """1 for the job that runs next in its queue; 0 when it does not wait or is unknown."""
+        return self._database.read(lambda db: job_rows.position(db, job_id))
 
-    def claim_next(self, *, dictation: bool | None = None) -> Job | None:
-        """Set the oldest queued job running and return it; ``None`` when none waits.
+    def claim_next(self, queue: str, *, batch_id: str | None = None) -> Job | None:
+        """Set the next waiting job running and return it; ``None`` when none waits.
 
         Args:
-            dictation: only dictations, or only everything else; ``None`` takes any job.
-        """
-        sql = """
-            SELECT j.id FROM jobs j JOIN recordings r ON r.id = j.recording_id
-            WHERE j.state = 'queued'
-              AND (:dictation IS NULL OR (r.origin = 'dictation') = :dictation)
-            ORDER BY j.number LIMIT 1
+            queue: ``files``, ``dictation`` or ``cli``.
+            batch_id: only of this batch.
         """
 
         def claim(db: sqlite_utils.Database) -> Job | None:
-            row = db.execute(sql, {"dictation": dictation}).fetchone()
-            return None if row is None else job_rows.advance(db, row[0], JobState.RUNNING)
+            job_id = job_rows.next_waiting(db, queue, batch_id)
+            return None if job_id is None else job_rows.advance(db, job_id, JobState.RUNNING)
 
         return self._database.write(claim)
+
+    def set_paused(self, job_id: str, paused: bool) -> Job:
+        """Pause or resume a job that waits.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: it does not wait.
+        """
+        return self._database.write(lambda db: job_rows.set_paused(db, job_id, paused))
+
+    def set_priority(self, job_id: str, priority: int) -> Job:
+        """Change the place of a job in its queue.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: it has ended.
+        """
+        return self._database.write(lambda db: job_rows.set_priority(db, job_id, priority))
+
+    def retry(self, job_id: str, *, queue: str | None = None) -> Job:
+        """A new job for the recording of one that failed, was cancelled or was interrupted.
+
+        It takes over what the old one had recognized.
+
+        Args:
+            job_id: the newest job of its recording.
+            queue: another queue than the old one's.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            JobStateError: it cannot be tried again.
+        """
+        new_id = uuid.uuid4().hex
+        return self._database.write(lambda db: job_rows.try_again(db, job_id, new_id, queue))
+
+    def checkpoints(self, job_id: str, fingerprint: str) -> JobCheckpoints:
+        """What a job has recognized so far; see :class:`JobCheckpoints`."""
+        return JobCheckpoints(self._database, job_id, fingerprint)
+
+    def find_done(self, sha256: str, options: TranscribeOptions, model: str) -> str | None:
+        """The newest recording of this content with a whole transcript made in the same way."""
+        sql = """
+            SELECT r.id FROM recordings r
+            JOIN jobs j ON j.recording_id = r.id AND j.state = 'done'
+            JOIN transcripts t ON t.job_id = j.id
+            WHERE r.sha256 = ? AND j.options = ? AND t.model_name = ? ORDER BY t.id DESC LIMIT 1
+        """
+        key = [sha256, job_rows.options_to_json(options), model]
+        row = self._database.read(lambda db: db.execute(sql, key).fetchone())
+        return None if row is None else str(row[0])
 
     def set_state(self, job_id: str, state: JobState, *, error: AsrError | None = None) -> Job:
         """Move a job to its next state.
@@ -232,8 +278,8 @@ class History:
         """
         return self._database.write(lambda db: job_rows.advance(db, job_id, state, error))
 
-    def requeue(self, job_id: str) -> Job:
-        """Put a running job back into its place in the queue.
+    def requeue(self, job_id: str, *, paused: bool = False) -> Job:
+        """Put a running job back into its place in the queue; ``paused`` keeps it there.
 
         Raises:
             JobNotFoundError: no job has that id.
@@ -242,7 +288,8 @@ class History:
 
         def requeue(db: sqlite_utils.Database) -> Job:
             job_rows.advance(db, job_id, JobState.INTERRUPTED)
-            return job_rows.advance(db, job_id, JobState.QUEUED)
+            job = job_rows.advance(db, job_id, JobState.QUEUED)
+            return job_rows.set_paused(db, job_id, paused=True) if paused else job
 
         return self._database.write(requeue)
 
@@ -262,6 +309,8 @@ class History:
         def save(db: sqlite_utils.Database) -> None:
             job = job_rows.advance(db, job_id, state)
             insert_transcript(db, job, transcript, job_rows.now_ms())
+            if state is JobState.DONE:
+                db.execute("DELETE FROM checkpoints WHERE job_id = ?", [job_id])
             db.execute(
                 "UPDATE jobs SET processing_ms = ? WHERE id = ?", [transcript.processing_ms, job_id]
             )
@@ -340,18 +389,26 @@ class History:
 
         self._remove_files(self._database.write(delete))
 
-    def recover_interrupted(self) -> builtins.list[Job]:
+    def recover_interrupted(
+        self, queues: Collection[str] = ("files", "dictation")
+    ) -> builtins.list[Job]:
         """Queue again what a dead process left running, and clear away its unfinished files.
 
-        A job that was interrupted three times fails instead, as does one whose recording is not
-        kept. Called at the start of a serving process, before anything else uses this history.
+        A job that keeps ending its process without any progress fails instead, as does one whose
+        recording is gone. Called before anything else uses this history.
+
+        Args:
+            queues: those that this process works through.
 
         Returns:
             The jobs that wait again, oldest first.
         """
 
         def recover(db: sqlite_utils.Database) -> builtins.list[Job]:
-            waiting = job_rows.recover(db)
+            def can_run(recording_id: str) -> bool:
+                return self._kept(recording_rows.get(db, recording_id)) is not None
+
+            waiting = job_rows.recover(db, queues, can_run)
             recording_rows.delete_abandoned(db)
             recordings.sweep(self._folder, recording_rows.file_names(db))
             return waiting
@@ -359,9 +416,15 @@ class History:
         return self._database.write(recover)
 
     def _kept(self, recording: Mapping[str, Any]) -> Path | None:
-        stored = recording["stored_name"]
-        path = None if stored is None else self._folder / stored
-        return path if path is not None and path.is_file() else None
+        """The kept copy, or the file in a server's folder that a batch refers to."""
+        stored, original = recording["stored_name"], recording["original_path"]
+        if stored is not None:
+            path = self._folder / stored
+        elif recording["origin"] == "batch" and original is not None:
+            path = Path(original)
+        else:
+            return None
+        return path if path.is_file() else None
 
     def _remove_files(self, names: Sequence[str]) -> None:
         for name in names:

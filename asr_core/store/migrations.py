@@ -219,3 +219,43 @@ def m001_initial(db: sqlite_utils.Database) -> None:
         );
         """
     )
+
+
+@MIGRATIONS()
+def m002_checkpoints(db: sqlite_utils.Database) -> None:
+    """Queues, priorities and pauses of jobs; what a job has recognized before it ends."""
+    db.executescript(
+        """
+        -- files, dictation or cli: each is worked through by a runner of its own
+        ALTER TABLE jobs ADD COLUMN queue TEXT NOT NULL DEFAULT 'files';
+        -- a higher one runs earlier
+        ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+        -- 1: it waits until the user resumes it
+        ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+        UPDATE jobs SET queue = (
+            SELECT CASE WHEN origin IN ('dictation', 'cli') THEN origin ELSE 'files' END
+            FROM recordings WHERE recordings.id = jobs.recording_id
+        );
+        CREATE INDEX jobs_queue ON jobs(queue, state, paused, priority, number);
+        CREATE INDEX recordings_sha256 ON recordings(sha256);
+
+        CREATE TABLE checkpoints (
+            job_id TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE,
+            -- of the recording, from 0
+            channel INTEGER NOT NULL,
+            -- of the group of segments in its channel, from 0
+            number INTEGER NOT NULL,
+            -- what else decides over the result: program, model, detector
+            fingerprint TEXT NOT NULL,
+            -- [[start, end], ...] in samples, one for each segment
+            spans TEXT NOT NULL,
+            -- [[[text, start_ms, end_ms, confidence, mark], ...], ...], one for each segment
+            tokens TEXT NOT NULL,
+            -- end of its last segment
+            end_ms INTEGER NOT NULL,
+            -- wall time that the group took
+            elapsed_ms INTEGER NOT NULL,
+            PRIMARY KEY (job_id, channel, number)
+        );
+        """
+    )

@@ -7,7 +7,6 @@ recording lie beside it.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import logging
@@ -18,6 +17,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from asr_core.errors import AudioDecodeError, StoreError
 from asr_core.store.process import own_tag, runs_elsewhere
@@ -41,18 +41,26 @@ class Content:
     temporary: Path | None
 
 
-def take(source: Path, folder: Path, recording_id: str, *, keep_copy: bool) -> Content:
-    """Read a file and, if asked, put a copy (a hard link where possible) into the folder.
+Keep = Literal["copy", "link", "none"]
+"""What is kept of a file: a copy (a hard link where possible), a hard link or nothing, nothing."""
+
+
+def take(source: Path, folder: Path, recording_id: str, *, keep: Keep) -> Content:
+    """Read a file and, if asked, put a copy or a link into the folder.
 
     Raises:
         AudioDecodeError: the source is ``missing`` or ``unreadable``.
         StoreError: the copy cannot be written.
     """
-    temporary = folder / f"{recording_id}.{own_tag()}.part" if keep_copy else None
+    temporary = folder / f"{recording_id}.{own_tag()}.part" if keep != "none" else None
     try:
         if temporary is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            _link_or_copy(source, temporary)
+            if not _link(source, temporary):
+                if keep == "copy":
+                    _copy(source, temporary)
+                else:
+                    temporary = None
         return _read(source if temporary is None else temporary, temporary)
     except OSError as exc:
         if temporary is not None:
@@ -103,14 +111,20 @@ def remove(path: Path) -> None:
         logger.warning("recording not removed file=%s reason=%s", path.name, exc.strerror)
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
+def _link(source: Path, target: Path) -> bool:
+    """Make a hard link; false where the file systems do not allow it."""
+    target.unlink(missing_ok=True)
     # A link to a link would follow later changes of it.
     real = source.resolve(strict=True)
-    with contextlib.suppress(OSError):
-        target.unlink(missing_ok=True)
+    try:
         os.link(real, target)
-        return
-    with real.open("rb") as reader, target.open("wb") as writer:
+    except OSError:
+        return False
+    return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    with source.open("rb") as reader, target.open("wb") as writer:
         shutil.copyfileobj(reader, writer, _BLOCK_BYTES)
         writer.flush()
         os.fsync(writer.fileno())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import time
 from collections.abc import Sequence
 
 from asr_core.audio.detector import SegmentStream
@@ -14,6 +15,7 @@ from asr_core.results import SAMPLE_RATE_HZ, Sentence, Token, Utterance
 from asr_core.runtime.session import Float32
 from asr_core.text.itn import InverseNormalizer
 from asr_core.text.tokens import build_sentences, split_sentences
+from asr_core.transcription.checkpoints import Checkpoints
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.scheduler import RecognizerWorker
 
@@ -21,6 +23,19 @@ logger = logging.getLogger(__name__)
 
 _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 _SENTENCE_ENDS = "。！？；….!?;"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Speaker:
+    """A channel as the transcript knows it.
+
+    Attributes:
+        number: of the channel in the recording, from 0.
+        label: of its sentences, empty for none.
+    """
+
+    number: int
+    label: str
 
 
 class Channel:
@@ -32,10 +47,12 @@ class Channel:
         worker: recognizes.
         normalizer: writes numbers; ``None`` leaves them as spoken.
         options: choices for this recording.
-        speaker: label of its sentences, empty for none.
+        speaker: which channel this is.
+        checkpoints: groups that were recognized before.
 
     Attributes:
         segments: recognized so far.
+        earlier_ms: wall time of the groups that were recognized before.
         speech_ms: detected speech so far.
         gaps: ``(start_ms, end_ms)`` of detected speech without text.
         normalization_failed: numbers of some sentence stayed as they were spoken.
@@ -48,7 +65,8 @@ class Channel:
         worker: RecognizerWorker,
         normalizer: InverseNormalizer | None,
         options: TranscribeOptions,
-        speaker: str,
+        speaker: Speaker,
+        checkpoints: Checkpoints,
     ) -> None:
         self._stream = stream
         self._recognizer = recognizer
@@ -56,10 +74,13 @@ class Channel:
         self._normalizer = normalizer
         self._options = options
         self._speaker = speaker
+        self._checkpoints = checkpoints
         self._detected: list[Segment] = []  # not in the group yet
         self._group: list[Segment] = []
         self._pending: list[Token] = []  # of a sentence that may go on
+        self._groups = 0
         self.segments = 0
+        self.earlier_ms = 0
         self.speech_ms = 0
         self.gaps: list[tuple[int, int]] = []
         self.normalization_failed = False
@@ -104,14 +125,29 @@ class Channel:
         group, self._group = self._group, []
         if not group:
             return [], 0
-        utterances = self._worker.recognize(
-            group, RecognizeOptions(hotwords=self._options.hotwords)
-        )
+        utterances = self._utterances(group)
         for segment, utterance in zip(group, utterances, strict=True):
             self._account(segment, utterance)
         self.segments += len(group)
         tokens = [token for utterance in utterances for token in utterance.tokens]
         return self._finish_sentences(tokens), group[-1].end
+
+    def _utterances(self, group: Sequence[Segment]) -> Sequence[Utterance]:
+        """From a checkpoint, or else from the recognizer."""
+        spans = [(segment.start, segment.end) for segment in group]
+        channel, number = self._speaker.number, self._groups
+        self._groups += 1
+        known = self._checkpoints.load(channel, number, spans)
+        if known is not None:
+            self.earlier_ms += known.elapsed_ms
+            return known.utterances
+        started = time.monotonic()
+        utterances = self._worker.recognize(
+            group, RecognizeOptions(hotwords=self._options.hotwords)
+        )
+        elapsed_ms = int((time.monotonic() - started) * 1000)
+        self._checkpoints.save(channel, number, spans, utterances, elapsed_ms)
+        return utterances
 
     def close_sentence(self) -> list[Sentence]:
         """The sentence that might have gone on; it does not."""
@@ -145,4 +181,4 @@ class Channel:
             logger.warning("number normalization failed", exc_info=True)
             self.normalization_failed = True
             built = build_sentences(tokens, None, punctuation=marks)
-        return [dataclasses.replace(sentence, speaker=self._speaker) for sentence in built]
+        return [dataclasses.replace(sentence, speaker=self._speaker.label) for sentence in built]

@@ -29,7 +29,8 @@ from asr_core.results import (
 from asr_core.runtime.session import Float32
 from asr_core.text.itn import InverseNormalizer
 from asr_core.transcription.cancel import CancelToken
-from asr_core.transcription.channel import Channel
+from asr_core.transcription.channel import Channel, Speaker
+from asr_core.transcription.checkpoints import Checkpoints, NoCheckpoints
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.scheduler import RecognizerWorker
 
@@ -72,6 +73,7 @@ def transcribe(
     on_event: EventSink | None = None,
     cancel: CancelToken | None = None,
     peaks: Path | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Transcript:
     """Transcribe one file.
 
@@ -83,6 +85,7 @@ def transcribe(
         on_event: told after every group of segments, on this thread.
         cancel: checked between groups; what was recognized by then is returned, ``partial``.
         peaks: file to write the outline of the recording to; appears when it is complete.
+        checkpoints: where recognized groups are kept; those found there are not recognized again.
 
     Raises:
         AudioDecodeError: nothing in the file can be decoded.
@@ -93,14 +96,23 @@ def transcribe(
     recognizer = stages.worker.ready()
     decoding = decode_options(options, stages.limits)
     with open_audio(path, name=name, options=decoding) as source, _Outline(peaks) as outline:
-        run = _Run(source, options, stages, recognizer, on_event, cancel or CancelToken(), outline)
+        run = _Run(
+            source,
+            options,
+            stages,
+            recognizer,
+            on_event,
+            cancel or CancelToken(),
+            outline,
+            checkpoints or NoCheckpoints(),
+        )
         partial = run.run()
         transcript = Transcript(
             sentences=tuple(run.sentences),
             duration_ms=source.position_samples // _MS_SAMPLES,
             language=recognizer.language,
             model=recognizer.info,
-            processing_ms=int((time.monotonic() - started) * 1000),
+            processing_ms=int((time.monotonic() - started) * 1000) + run.earlier_ms,
             coverage=run.coverage(),
             warnings=tuple(run.warnings()),
             partial=partial,
@@ -173,12 +185,16 @@ class _Run:
     on_event: EventSink | None
     cancel: CancelToken
     outline: _Outline
+    checkpoints: Checkpoints
+    earlier_ms: int = 0  # wall time of the groups that were recognized before
     sentences: list[Sentence] = field(default_factory=list)
     _channels: list[Channel] = field(default_factory=list)
     _held: list[Sentence] = field(default_factory=list)  # until no channel can have an earlier one
     _group_passes: int = _FIRST_GROUP_PASSES
     _told: int = 0  # position of the last progress report, samples
     _started: float = field(default_factory=time.monotonic)
+    _fresh_position: int = 0  # where recognition went on, samples
+    _fresh_since: float = field(default_factory=time.monotonic)
 
     def run(self) -> bool:
         """Work through the recording. Returns whether it was cancelled."""
@@ -226,7 +242,8 @@ class _Run:
             self.stages.worker,
             self.stages.normalizer if self.options.itn else None,
             self.options,
-            label,
+            Speaker(number, label),
+            self.checkpoints,
         )
 
     def _recognize_full(self) -> None:
@@ -241,11 +258,16 @@ class _Run:
     def _recognize_groups(self) -> None:
         """The groups of all channels, so that none holds back the sentences of another."""
         done = 0
+        earlier_ms = sum(channel.earlier_ms for channel in self._channels)
         for channel in self._channels:
             self.cancel.raise_if_cancelled()
             sentences, end = channel.recognize()
             self._held.extend(sentences)
             done = max(done, end)
+        self.earlier_ms = sum(channel.earlier_ms for channel in self._channels)
+        if self.earlier_ms > earlier_ms:
+            # Nothing that was known before says how long the rest will take.
+            self._fresh_position, self._fresh_since = done, time.monotonic()
         if done:
             self._report(done, self._release(min(c.settled_ms for c in self._channels)))
 
@@ -265,8 +287,10 @@ class _Run:
         total_ms = self.source.info.duration_ms
         done_ms = position // _MS_SAMPLES
         remaining_ms = None
-        if total_ms and done_ms:
-            remaining_ms = int(elapsed_ms / done_ms * max(total_ms - done_ms, 0))
+        fresh_ms = done_ms - self._fresh_position // _MS_SAMPLES
+        if total_ms and fresh_ms > 0:
+            pace = (time.monotonic() - self._fresh_since) / fresh_ms
+            remaining_ms = int(1000 * pace * max(total_ms - done_ms, 0))
         self.on_event(
             Progress(
                 done_ms=done_ms,

@@ -68,7 +68,7 @@ def fill(settings: Settings, folder: Path) -> None:
     """Transcribed recordings with the results above, one that failed, one that was cancelled."""
     tone = write_tone(folder / "tone.wav")
     with open_history(settings) as history:
-        not_kept = history.add_recording(tone, name=NOT_KEPT, origin="cli", keep_copy=False)
+        not_kept = history.add_recording(tone, name=NOT_KEPT, origin="cli", keep="none")
         job = history.add_job(not_kept, TranscribeOptions(), running=True)
         history.save_transcript(job.id, transcript(), JobState.DONE)
         for name, result in RESULTS.items():

@@ -123,7 +123,7 @@ def test_what_waits_or_runs_has_none_yet(
 def test_what_is_not_kept_or_gone_has_none(
     engine: Engine, history: History, settings: Settings, tone: Path, finished: str
 ) -> None:
-    recording_id = history.add_recording(tone, name="a.wav", origin="cli", keep_copy=False)
+    recording_id = history.add_recording(tone, name="a.wav", origin="cli", keep="none")
     assert engine.peaks(recording_id) is None
     (settings.recordings / f"{finished}.wav").unlink()
     assert engine.peaks(finished) is None

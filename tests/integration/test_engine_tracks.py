@@ -41,7 +41,7 @@ def bilingual(tmp_path: Path) -> Path:
 
 def stored(settings: Settings, path: Path, options: TranscribeOptions) -> str:
     with open_history(settings) as history:
-        recording = history.add_recording(path, name=path.name, origin="file", keep_copy=True)
+        recording = history.add_recording(path, name=path.name, origin="file", keep="copy")
         finish(history, history.add_job(recording, options).id)
         return recording
 

@@ -13,6 +13,7 @@ from asr_core.jobs.model import JobState
 from asr_core.jobs.runner import JobRunner
 from asr_core.store.database import Database
 from asr_core.store.history import History
+from asr_core.store.job_rows import MAX_INTERRUPTIONS
 from asr_core.store.process import own_tag
 from asr_core.transcription.options import TranscribeOptions
 from tests.unit.store.build import queued, recording, transcript
@@ -59,7 +60,7 @@ database.close()
 """
 
 RUNS_A_JOB_OF_ITS_OWN = """
-recording_id = recording(history, home / "source.wav", keep_copy=False)
+recording_id = recording(history, home / "source.wav", keep="none")
 job = history.add_job(recording_id, TranscribeOptions(), running=True)
 print(job.id, flush=True)
 sys.stdin.readline()
@@ -130,7 +131,7 @@ def test_a_killed_batch_goes_on_where_it_was(home: Path) -> None:
 def test_a_file_that_kills_its_process_every_time_is_given_up(home: Path) -> None:
     with _opened(home) as history:
         job = queued(history, home / "deadly.wav")
-    for _ in range(3):
+    for _ in range(MAX_INTERRUPTIONS):
         with _spawn(DIES_WHILE_RUNNING, str(home)) as dying:
             dying.communicate(timeout=WAIT_S)
         assert dying.returncode == 9
@@ -178,7 +179,7 @@ def test_starting_a_server_leaves_a_job_of_a_living_process_alone(home: Path) ->
     with _opened(home) as history, _spawn(RUNS_A_JOB_OF_ITS_OWN, str(home)) as other:
         job_id = other.stdout.readline().strip()
         assert history.recover_interrupted() == []
-        assert history.claim_next() is None
+        assert history.claim_next("files") is None
         assert history.job(job_id).state is JobState.RUNNING
         other.communicate("\n", timeout=WAIT_S)
         assert other.returncode == 0

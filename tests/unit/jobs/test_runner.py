@@ -336,7 +336,7 @@ def test_a_job_that_ended_cannot_be_cancelled(
 def test_a_job_that_another_process_runs_cannot_be_cancelled_here(
     history: History, runner: JobRunner, tmp_path: Path
 ) -> None:
-    recording_id = recording(history, tmp_path / "a.wav", keep_copy=False)
+    recording_id = recording(history, tmp_path / "a.wav", keep="none")
     job = history.add_job(recording_id, queued(history, tmp_path / "b.wav").options, running=True)
     with pytest.raises(JobStateError) as caught:
         runner.cancel(job.id)

@@ -25,13 +25,11 @@ def transcript(*texts: str, partial: bool = False) -> Transcript:
     return Transcript(sentences, 60_000, "zh", MODEL, 1_500, partial=partial)
 
 
-def recording(history: History, source: Path, name: str = "", *, keep_copy: bool = True) -> str:
+def recording(history: History, source: Path, name: str = "", *, keep: str = "copy") -> str:
     source.parent.mkdir(parents=True, exist_ok=True)
     if not source.exists():
         source.write_bytes(b"RIFF of " + source.name.encode())
-    return history.add_recording(
-        source, name=name or source.name, origin="file", keep_copy=keep_copy
-    )
+    return history.add_recording(source, name=name or source.name, origin="file", keep=keep)
 
 
 def queued(history: History, source: Path, name: str = "") -> Job:

@@ -14,6 +14,7 @@ from asr_core.errors import (
 from asr_core.jobs.model import Job, JobState
 from asr_core.store.database import Database
 from asr_core.store.history import History, HistoryPage
+from asr_core.store.job_rows import MAX_INTERRUPTIONS
 from asr_core.transcription.options import TranscribeOptions
 from tests.unit.store.build import MODEL, queued, recording, transcript
 
@@ -84,21 +85,21 @@ def test_the_queue_is_worked_off_in_the_order_of_arrival(history: History, tmp_p
     assert [history.queue_position(job.id) for job in jobs] == [1, 2, 3]
     history.set_state(jobs[1].id, JobState.CANCELLED)
     assert [history.queue_position(job.id) for job in jobs] == [1, 0, 2]
-    claimed = history.claim_next()
+    claimed = history.claim_next("files")
     assert claimed == dataclasses.replace(jobs[0], state=JobState.RUNNING)
     assert [history.queue_position(job.id) for job in jobs] == [0, 0, 1]
     history.requeue(jobs[0].id)
     assert [history.queue_position(job.id) for job in jobs] == [1, 0, 2]
-    assert [history.claim_next().id for _ in range(2)] == [jobs[0].id, jobs[2].id]
-    assert history.claim_next() is None
+    assert [history.claim_next("files").id for _ in range(2)] == [jobs[0].id, jobs[2].id]
+    assert history.claim_next("files") is None
     assert history.queue_position("none") == 0
 
 
 def test_a_job_that_its_caller_runs_is_never_queued(history: History, tmp_path: Path) -> None:
-    recording_id = recording(history, tmp_path / "a.wav", keep_copy=False)
+    recording_id = recording(history, tmp_path / "a.wav", keep="none")
     job = history.add_job(recording_id, TranscribeOptions(), running=True)
     assert job.state is JobState.RUNNING
-    assert history.claim_next() is None
+    assert history.claim_next("files") is None
     history.save_transcript(job.id, transcript("会议"), JobState.DONE)
     assert history.record(recording_id).transcript == transcript("会议")
 
@@ -253,7 +254,7 @@ def test_a_job_that_is_not_over_keeps_everything(
 
 def test_deleting_leaves_the_users_own_file(history: History, tmp_path: Path) -> None:
     source = tmp_path / "a.wav"
-    recording_id = recording(history, source, keep_copy=False)
+    recording_id = recording(history, source, keep="none")
     job = history.add_job(recording_id, TranscribeOptions(), running=True)
     history.set_state(job.id, JobState.CANCELLED)
     history.delete([recording_id])
@@ -262,8 +263,8 @@ def test_deleting_leaves_the_users_own_file(history: History, tmp_path: Path) ->
 
 def test_what_ran_when_the_process_ended_waits_again(history: History, tmp_path: Path) -> None:
     jobs = [queued(history, tmp_path / "a.wav") for _ in range(3)]
-    history.claim_next()
-    history.claim_next()
+    history.claim_next("files")
+    history.claim_next("files")
     history.set_state(jobs[0].id, JobState.CANCELLED)
     assert history.recover_interrupted() == [jobs[1]]
     assert history.jobs(states=[JobState.QUEUED]) == jobs[1:]
@@ -271,10 +272,10 @@ def test_what_ran_when_the_process_ended_waits_again(history: History, tmp_path:
 
 
 def test_a_job_that_is_interrupted_again_and_again_is_given_up(history: History, job: Job) -> None:
-    for _ in range(2):
-        history.claim_next()
+    for _ in range(MAX_INTERRUPTIONS - 1):
+        history.claim_next("files")
         assert [found.id for found in history.recover_interrupted()] == [job.id]
-    history.claim_next()
+    history.claim_next("files")
     assert history.recover_interrupted() == []
     failed = history.job(job.id)
     assert failed.state is JobState.FAILED
@@ -283,16 +284,16 @@ def test_a_job_that_is_interrupted_again_and_again_is_given_up(history: History,
 
 def test_putting_a_job_back_on_purpose_is_no_interruption(history: History, job: Job) -> None:
     for _ in range(5):
-        history.claim_next()
+        history.claim_next("files")
         history.requeue(job.id)
-    history.claim_next()
+    history.claim_next("files")
     assert [found.id for found in history.recover_interrupted()] == [job.id]
 
 
 def test_a_job_whose_caller_died_fails_when_the_file_is_not_kept(
     history: History, tmp_path: Path
 ) -> None:
-    recording_id = recording(history, tmp_path / "a.wav", keep_copy=False)
+    recording_id = recording(history, tmp_path / "a.wav", keep="none")
     job = history.add_job(recording_id, TranscribeOptions(), running=True)
     assert history.recover_interrupted() == []
     assert history.job(job.id).state is JobState.FAILED
@@ -329,12 +330,11 @@ def test_dictations_have_a_queue_of_their_own(history: History, tmp_path: Path) 
     for number, origin in enumerate(["file", "dictation", "batch", "dictation"]):
         source = tmp_path / f"{number}.wav"
         source.write_bytes(b"x")
-        recording_id = history.add_recording(
-            source, name=source.name, origin=origin, keep_copy=True
-        )
-        jobs.append(history.add_job(recording_id, TranscribeOptions()))
+        recording_id = history.add_recording(source, name=source.name, origin=origin, keep="copy")
+        queue = "dictation" if origin == "dictation" else "files"
+        jobs.append(history.add_job(recording_id, TranscribeOptions(), queue=queue))
     assert [history.queue_position(job.id) for job in jobs] == [1, 1, 2, 2]
-    claimed = [history.claim_next(dictation=True) for _ in range(3)]
+    claimed = [history.claim_next("dictation") for _ in range(3)]
     assert [job.id if job else None for job in claimed] == [jobs[1].id, jobs[3].id, None]
-    claimed = [history.claim_next(dictation=False) for _ in range(3)]
+    claimed = [history.claim_next("files") for _ in range(3)]
     assert [job.id if job else None for job in claimed] == [jobs[0].id, jobs[2].id, None]

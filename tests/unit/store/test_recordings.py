@@ -45,8 +45,8 @@ def test_size_and_hash_are_those_of_the_content(
     history: History, database: Database, source: Path
 ) -> None:
     content = source.read_bytes()
-    for keep_copy in (True, False):
-        row = _columns(database, recording(history, source, keep_copy=keep_copy))
+    for keep in ("copy", "none"):
+        row = _columns(database, recording(history, source, keep=keep))
         assert row["size_bytes"] == len(content)
         assert row["sha256"] == hashlib.sha256(content).hexdigest()
 
@@ -54,7 +54,7 @@ def test_size_and_hash_are_those_of_the_content(
 def test_without_a_copy_only_the_path_is_remembered(
     history: History, database: Database, source: Path, folder: Path
 ) -> None:
-    recording_id = recording(history, source, keep_copy=False)
+    recording_id = recording(history, source, keep="none")
     row = _columns(database, recording_id)
     assert row["stored_name"] is None
     assert row["original_path"] == str(source)
@@ -106,21 +106,19 @@ def test_only_a_plain_short_suffix_is_kept(name: str, suffix: str) -> None:
     assert recordings.stored_name(Path(name), "0" * 32) == "0" * 32 + suffix
 
 
-@pytest.mark.parametrize("keep_copy", [True, False])
+@pytest.mark.parametrize("keep", ["copy", "none"])
 def test_a_missing_file_is_named_by_its_name(
-    history: History, tmp_path: Path, folder: Path, keep_copy: bool
+    history: History, tmp_path: Path, folder: Path, keep: str
 ) -> None:
     with pytest.raises(AudioDecodeError) as caught:
-        history.add_recording(
-            tmp_path / "没有.wav", name="没有.wav", origin="file", keep_copy=keep_copy
-        )
+        history.add_recording(tmp_path / "没有.wav", name="没有.wav", origin="file", keep=keep)
     assert caught.value.details == {"path": "没有.wav", "reason": "missing"}
     assert not folder.exists() or not list(folder.iterdir())
 
 
 def test_a_folder_is_not_a_recording(history: History, tmp_path: Path, folder: Path) -> None:
     with pytest.raises(AudioDecodeError) as caught:
-        history.add_recording(tmp_path, name="x", origin="file", keep_copy=True)
+        history.add_recording(tmp_path, name="x", origin="file", keep="copy")
     assert caught.value.details["reason"] == "unreadable"
     assert list(folder.iterdir()) == []
 
@@ -247,7 +245,7 @@ def test_a_recording_without_peaks_is_deleted_as_well(
 
 
 def test_what_is_not_kept_has_no_place_for_peaks(history: History, source: Path) -> None:
-    assert history.peaks_path(recording(history, source, keep_copy=False)) is None
+    assert history.peaks_path(recording(history, source, keep="none")) is None
     with pytest.raises(RecordNotFoundError):
         history.peaks_path("0" * 32)
 
