@@ -60,6 +60,13 @@ _EXTENSIONS = {
     "rm": frozenset(("rm", "rmvb", "ra", "ram")),
 }
 
+_NAMED_RECORDINGS = frozenset().union(*_EXTENSIONS.values()) - {"dat"}  # dat is mostly other data
+
+
+def is_named_recording(name: str) -> bool:
+    """Whether a file name has an extension that recordings or videos have."""
+    return PurePath(name).suffix[1:].lower() in _NAMED_RECORDINGS
+
 
 def is_wave(head: bytes) -> bool:
     """Whether the file is RIFF WAVE, in any of its sizes."""
