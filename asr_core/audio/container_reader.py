@@ -61,6 +61,8 @@ _MAX_READ_FAULTS = 16  # in a row, before the rest of a container is given up
 # is short already.
 _TRIMMED_WRONGLY = frozenset({("caf", "alac")})
 
+_MOST_PLANES = 8
+
 _TAGS = (b"ID3", b"TAG", b"APETAGEX", b"LYRICS")  # texts and pictures between MP3 frames
 
 
@@ -272,7 +274,7 @@ class ContainerReader:
 
         self._look_for_holes(packet)
         try:
-            frames = packet.decode()
+            frames = [part for frame in packet.decode() for part in _readable(frame)]
         except (av.FFmpegError, ValueError):
             self._pending_faults += 1
             if packet.duration and packet.time_base is not None:
@@ -371,6 +373,15 @@ def _tagged_duration_s(metadata: Mapping[str, str]) -> float | None:
         return None
     total_s = hours * 3600 + minutes * 60 + seconds
     return total_s if 0 < total_s < float("inf") else None
+
+
+def _readable(frame: AudioFrame) -> list[AudioFrame]:
+    """The frame, with channels side by side if it has so many that PyAV reads beyond their list."""
+    import av
+
+    if not frame.format.is_planar or frame.layout.nb_channels <= _MOST_PLANES:
+        return [frame]
+    return av.AudioResampler(format="flt").resample(frame)
 
 
 def _frame_channels(frame: AudioFrame) -> Float32:

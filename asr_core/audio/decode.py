@@ -314,7 +314,8 @@ def _grouped(blocks: Iterator[tuple[int, Float32]]) -> Iterator[tuple[int, Float
 
 def _cleaned(channels: Float32) -> Float32:
     """Finite and in [-1, 1]."""
-    if channels.min(initial=0) >= -1 and channels.max(initial=0) <= 1:  # false for NaN as well
-        return channels
-    finite = np.nan_to_num(channels, nan=0.0, posinf=0.0, neginf=0.0)
-    return np.clip(finite, -1.0, 1.0, out=finite)
+    with np.errstate(invalid="ignore"):
+        if channels.min(initial=0) >= -1 and channels.max(initial=0) <= 1:  # false for NaN as well
+            return channels
+        finite = np.nan_to_num(channels, nan=0.0, posinf=0.0, neginf=0.0)
+        return np.clip(finite, -1.0, 1.0, out=finite)

@@ -16,12 +16,15 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from asr_core.audio.reader import BLOCK_S, AudioInfo, Damage, decode_error, to_float
-from asr_core.results import SAMPLE_RATE_HZ
 from asr_core.runtime.session import Float32
 
 _MAGIC = b"#!SILK_V3"
 _PACKET_MS = 20
-_PACKET_SAMPLES = SAMPLE_RATE_HZ // 1000 * _PACKET_MS
+
+# The codec's highest rate inside a packet. The library's memory for a decoded packet is that of the
+# rate asked for; a damaged packet of a higher one would be written beyond it.
+_RATE_HZ = 24_000
+_PACKET_SAMPLES = _RATE_HZ // 1000 * _PACKET_MS
 _LONGEST_PACKET_BYTES = 1024  # what the codec's own interface allows
 _END = b"\xff\xff"  # written behind the last packet by encoders other than Tencent's
 
@@ -56,13 +59,13 @@ class SilkReader:
             raise
         duration_ms = packets.taken * _PACKET_MS
         self.promised_s = duration_ms / 1000 if not packets.lost_track else None
-        self.info = AudioInfo("silk", "silk", SAMPLE_RATE_HZ, 1, duration_ms)
+        self.info = AudioInfo("silk", "silk", _RATE_HZ, 1, duration_ms)
         self.damage.in_the_middle = bool(self.damage.gaps) or packets.lost_track
 
     def blocks(self) -> Iterator[tuple[int, Float32]]:
         self._decoded.seek(0)
-        while piece := self._decoded.read(2 * BLOCK_S * SAMPLE_RATE_HZ):
-            yield SAMPLE_RATE_HZ, to_float(np.frombuffer(piece, "<i2"))[None, :]
+        while piece := self._decoded.read(2 * BLOCK_S * _RATE_HZ):
+            yield _RATE_HZ, to_float(np.frombuffer(piece, "<i2"))[None, :]
 
     def close(self) -> None:
         self._decoded.close()
@@ -74,7 +77,7 @@ class SilkReader:
         while packets.has_more():
             packets.restart()
             try:
-                pysilk.decode(packets, self._decoded, SAMPLE_RATE_HZ)
+                pysilk.decode(packets, self._decoded, _RATE_HZ)
             except pysilk.SilkError:
                 end_ms = packets.current * _PACKET_MS
                 self.damage.gaps.append((end_ms - _PACKET_MS, end_ms))
