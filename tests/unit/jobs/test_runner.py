@@ -94,11 +94,12 @@ class Ends:
         return announce
 
     def wait(self, job: Job) -> Job:
+        return self.wait_for(job, lambda found: found.state.is_final)
+
+    def wait_for(self, job: Job, is_so: Callable[[Job], bool]) -> Job:
         with self._changed:
-            ended = self._changed.wait_for(
-                lambda: self._history.job(job.id).state.is_final, timeout=WAIT_S
-            )
-        assert ended
+            came = self._changed.wait_for(lambda: is_so(self._history.job(job.id)), timeout=WAIT_S)
+        assert came
         return self._history.job(job.id)
 
 
@@ -433,3 +434,96 @@ def test_the_queue_is_taken_up_again_after_the_database_refused(
         logging.getLogger("asr_core.jobs.runner").removeHandler(watch)
         runner.stop()
     assert "no such table" in caplog.text
+
+
+def test_a_running_job_that_is_paused_waits_and_goes_on_when_it_is_resumed(
+    runner: JobRunner, led: Led, ends: Ends, history: History, job: Job
+) -> None:
+    runner.submit(job)
+    led.wait_for_start()
+    led.say("各位")
+    assert runner.pause(job.id).state is JobState.RUNNING
+    led.end()
+    paused = ends.wait_for(job, lambda found: found.paused)
+    assert (paused.state, paused.error_code) == (JobState.QUEUED, "")
+    assert [line.text for line in runner.live(job.id)[1]] == ["各位"]
+
+    assert not runner.resume(job.id).paused
+    led.wait_for_start()
+    led.end()
+    assert ends.wait(job).state is JobState.DONE
+
+
+def test_a_waiting_job_is_paused_at_once(
+    runner: JobRunner, led: Led, ends: Ends, history: History, tmp_path: Path
+) -> None:
+    first, second, third = (queued(history, tmp_path / "a.wav") for _ in range(3))
+    runner.wake()
+    led.wait_for_start()
+    assert runner.pause(second.id).paused
+    led.end()
+    ends.wait(first)
+    led.wait_for_start()
+    led.end()
+    assert ends.wait(third).state is JobState.DONE
+    assert history.job(second.id).state is JobState.QUEUED
+    runner.resume(second.id)
+    led.wait_for_start()
+    led.end()
+    assert ends.wait(second).state is JobState.DONE
+
+
+def test_a_pause_that_is_taken_back_in_time_is_none(
+    runner: JobRunner, led: Led, ends: Ends, history: History, job: Job
+) -> None:
+    runner.submit(job)
+    led.wait_for_start()
+    runner.pause(job.id)
+    runner.resume(job.id)
+    led.end()  # sees that it was asked to stop
+    led.wait_for_start()  # and is started again at once
+    led.end()
+    assert ends.wait(job).state is JobState.DONE
+
+
+def test_a_paused_job_can_be_cancelled(
+    runner: JobRunner, led: Led, ends: Ends, history: History, job: Job
+) -> None:
+    runner.submit(job)
+    led.wait_for_start()
+    runner.pause(job.id)
+    led.end()
+    ends.wait_for(job, lambda found: found.paused)
+    assert runner.cancel(job.id).state is JobState.CANCELLED
+    assert runner.live(job.id) == (None, ())
+
+
+def test_a_cancel_is_stronger_than_a_pause(
+    runner: JobRunner, led: Led, ends: Ends, job: Job
+) -> None:
+    runner.submit(job)
+    led.wait_for_start()
+    led.say("各位")
+    runner.cancel(job.id)
+    runner.pause(job.id)
+    led.end()
+    assert ends.wait(job).state is JobState.PARTIAL
+
+
+def test_every_end_is_told_once(history: History, led: Led, ends: Ends, tmp_path: Path) -> None:
+    told: list[tuple[str, JobState]] = []
+    jobs = [queued(history, tmp_path / "a.wav") for _ in range(3)]
+    runner = JobRunner(history, led, on_end=lambda job: told.append((job.name, job.state)))
+    runner.start()
+    led.wait_for_start()
+    runner.cancel(jobs[2].id)
+    led.end()
+    led.wait_for_start()
+    led.end(_raise(AudioDecodeError("no", path="a.wav", reason="damaged")))
+    ends.wait(jobs[1])
+    runner.stop()
+    assert told == [
+        ("a.wav", JobState.CANCELLED),
+        ("a.wav", JobState.DONE),
+        ("a.wav", JobState.FAILED),
+    ]

@@ -89,7 +89,7 @@ def test_nothing_is_recognized_twice_and_the_text_is_that_of_one_run(
     whole, seen = undisturbed
     counting, kept = Counting(stages.worker), Kept()
     counted = dataclasses.replace(stages, worker=counting)
-    for stop in (0.1, 0.6):
+    for stop in (0.1, 0.3):
         token = CancelToken()
 
         def stop_there(progress: Progress, token=token, stop=stop) -> None:
