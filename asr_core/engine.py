@@ -7,22 +7,33 @@ import os
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from asr_core import __version__
 from asr_core.audio.decode import DecodeOptions
+from asr_core.batches import BatchDoor
 from asr_core.errors import (
     AsrError,
-    AudioDecodeError,
     DeviceUnavailableError,
     ExportError,
     NormalizationError,
     UnknownModelError,
 )
-from asr_core.events import EventSink, Progress
+from asr_core.events import EventSink
 from asr_core.export.registry import FORMATS, file_name, write_file
+from asr_core.jobs.batch import BatchDesk
+from asr_core.jobs.batch_model import (
+    Batch,
+    BatchItem,
+    BatchRequest,
+    BatchState,
+    FolderView,
+    ItemState,
+    Root,
+    Upload,
+)
+from asr_core.jobs.control import JobControl
 from asr_core.jobs.model import Job, JobState
 from asr_core.jobs.runner import JobRunner
 from asr_core.media import Media
@@ -31,8 +42,9 @@ from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.store import ModelStore
 from asr_core.recognizers.base import Recognizer
 from asr_core.recognizers.whisper import WhisperRecognizer
-from asr_core.results import Sentence, Transcript
+from asr_core.results import Transcript
 from asr_core.settings import Settings
+from asr_core.store.batches import BatchStore
 from asr_core.store.database import Database
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
 from asr_core.store.tmp_files import prune
@@ -42,21 +54,30 @@ from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.pipeline import Stages, transcribe
 from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
+from asr_core.views import EngineStatus, LiveView, ModelStatus
 
 __all__ = [
     "EXPORT_FORMATS",
+    "Batch",
+    "BatchItem",
+    "BatchRequest",
+    "BatchState",
     "CancelToken",
     "Engine",
     "EngineStatus",
+    "FolderView",
     "HistoryEntry",
     "HistoryPage",
     "HistoryRecord",
+    "ItemState",
     "Job",
     "JobState",
     "LiveView",
     "ModelStatus",
+    "Root",
     "SystemInfo",
     "TranscribeOptions",
+    "Upload",
 ]
 
 logger = logging.getLogger(__name__)
@@ -75,55 +96,7 @@ _WORKER_STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class EngineStatus:
-    """What the header line says.
-
-    Attributes:
-        model: name of the active recognizer (``whisper-base``).
-        backend: runtime that executes it (``ctranslate2 int8``).
-        device: where it really runs (``cpu``); what was asked for while it is unavailable.
-        threads: CPU threads it uses.
-        state: ``loading``, ``ready``, ``busy`` or ``unavailable``.
-        queued: jobs that wait.
-        error_code: why it is unavailable, empty otherwise.
-        error_details: to format the user's sentence.
-    """
-
-    model: str
-    backend: str
-    device: str
-    threads: int
-    state: str
-    queued: int
-    error_code: str
-    error_details: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class LiveView:
-    """A job as it stands now: the stored row, the last progress and the sentences so far."""
-
-    job: Job
-    progress: Progress | None
-    sentences: tuple[Sentence, ...]
-    queue_position: int  # 0 when it does not wait
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """One catalogue entry: ``state`` is ``installed``, ``missing`` or ``damaged``."""
-
-    name: str
-    title: str
-    licence: str
-    size_bytes: int
-    state: str
-    active: bool
-    path: Path
-
-
-class Engine:
+class Engine(BatchDoor):
     """Opened once per process; every method may be called from any thread.
 
     Nothing is loaded before it is needed.
@@ -140,8 +113,12 @@ class Engine:
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
         self._worker = RecognizerWorker(self._load_recognizer)
-        self._runner = JobRunner(self._history, self._run_job, queue="files")
-        self._dictations = JobRunner(self._history, self._run_job, queue="dictation")
+        self._control = JobControl(self._history, self._runner_of)
+        store = BatchStore(self._database)
+        self._batches = BatchDesk(self._history, store, settings, self._control)
+        self._runner = self._new_runner("files")
+        self._dictations = self._new_runner("dictation")
+        self._command: JobRunner | None = None  # of the batch that this process was called for
         self._lock = threading.Lock()  # guards _stages
         self._stages: Stages | None = None
         self._limits = DecodeOptions(
@@ -174,13 +151,33 @@ class Engine:
         self._worker.preload()
         self._runner.start()
         self._dictations.start()
+        self._batches.open()
         self._keeper.start()
+
+    def run_batch(self, request: BatchRequest) -> Batch:
+        """Run one batch in this process, in the background, instead of serving.
+
+        An unfinished batch that was asked for in the same words in a process that is gone goes
+        on. Folders need not be inside the configured roots.
+
+        Raises:
+            BatchError: it cannot be started.
+        """
+        self._history.recover_interrupted(("cli",))
+        self._batches.open("cli")
+        batch = self._batches.take_up(request)
+        self._command = self._new_runner("cli", batch.id)
+        self._command.start()
+        return batch
 
     def close(self) -> None:
         """Stop after the running group of segments; queued jobs stay queued."""
         self._stopping.set()
-        self._runner.stop()
-        self._dictations.stop()
+        self._batches.close()
+        for runner in (self._runner, self._dictations, self._command):
+            if runner is not None:
+                runner.stop()
+        self._batches.flush()
         self._worker.close()
         if self._keeper.is_alive():
             self._keeper.join()
@@ -272,15 +269,9 @@ class Engine:
             JobStateError: the job cannot be tried again.
             AudioDecodeError: its recording is not kept or gone.
         """
-        job = self._history.job(job_id)
-        if self._history.recording_path(job.recording_id) is None:
-            raise AudioDecodeError(
-                f"{job.name} is not kept or gone", path=job.name, reason="missing"
-            )
+        queue = self._history.job(job_id).queue
         # Nobody waits at a command line for it any more.
-        again = self._history.retry(job_id, queue="files" if job.queue == "cli" else None)
-        self._runner_of(again).submit(again)
-        return again
+        return self._control.retry(job_id, "files" if queue == "cli" else queue)
 
     def prioritize(self, job_id: str, priority: int) -> Job:
         """Change the place of a job in its queue; a higher priority runs earlier, 0 is usual.
@@ -414,7 +405,15 @@ class Engine:
         return read_system(self._settings)
 
     def _runner_of(self, job: Job) -> JobRunner:
+        if job.queue == "cli" and self._command is not None:
+            return self._command
         return self._dictations if job.queue == "dictation" else self._runner
+
+    def _new_runner(self, queue: str, batch_id: str | None = None) -> JobRunner:
+        on_end = self._batches.on_job_end
+        return JobRunner(
+            self._history, self._run_job, queue=queue, batch_id=batch_id, on_end=on_end
+        )
 
     def _run_job(
         self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken

@@ -55,16 +55,16 @@ def _table(transcript: Transcript, delimiter: str) -> bytes:
             (
                 clock(sentence.start_ms),
                 clock(sentence.end_ms),
-                _cell(sentence.speaker),
-                _cell(sentence.text),
-                _cell(sentence.spoken_text),
+                plain_cell(sentence.speaker),
+                plain_cell(sentence.text),
+                plain_cell(sentence.spoken_text),
                 f"{sentence.confidence:.4f}",
             )
         )
     return buffer.getvalue().encode("utf-8-sig")
 
 
-def _cell(text: str) -> str:
+def plain_cell(text: str) -> str:
     """A text that no spreadsheet takes for a formula."""
     line = one_line(text)
     return f"'{line}" if line[:1] in _FORMULA_STARTS and line else line

@@ -219,7 +219,7 @@ def options_to_json(options: TranscribeOptions) -> str:
     return to_json(asdict(options))
 
 
-def _options_from_json(text: str) -> TranscribeOptions:
+def options_from_json(text: str) -> TranscribeOptions:
     """Choices that this version does not know are left out."""
     known = {field.name for field in fields(TranscribeOptions)}
     values = {name: value for name, value in json.loads(text).items() if name in known}
@@ -229,7 +229,7 @@ def _options_from_json(text: str) -> TranscribeOptions:
 def _job(row: Mapping[str, Any]) -> Job:
     decoded = {
         "state": JobState(row["state"]),
-        "options": _options_from_json(row["options"]),
+        "options": options_from_json(row["options"]),
         "error_details": json.loads(row["error_details"]),
         "paused": bool(row["paused"]),
     }

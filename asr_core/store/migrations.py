@@ -259,3 +259,104 @@ def m002_checkpoints(db: sqlite_utils.Database) -> None:
         );
         """
     )
+
+
+@MIGRATIONS()
+def m003_batches(db: sqlite_utils.Database) -> None:
+    """Batches, what became of each of their files, and which files in output folders are ours."""
+    db.executescript(
+        """
+        CREATE TABLE batches (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            -- as the user knows it
+            name TEXT NOT NULL,
+            -- bytes of a path: file names need not be text; NULL: the files were sent
+            source BLOB,
+            -- links in the source must not lead out of this folder; NULL: they are followed
+            boundary BLOB,
+            -- NULL: results are only downloaded
+            output BLOB,
+            -- list of names
+            formats TEXT NOT NULL,
+            -- skip, overwrite or rename
+            on_existing TEXT NOT NULL,
+            recursive INTEGER NOT NULL,
+            -- list; empty: every name that a recording has
+            patterns TEXT NOT NULL,
+            watch INTEGER NOT NULL,
+            -- object of TranscribeOptions
+            options TEXT NOT NULL,
+            -- of its jobs: files or cli
+            queue TEXT NOT NULL,
+            -- running, paused, done or cancelled
+            state TEXT NOT NULL,
+            -- 1: every file was found and has its row
+            planned INTEGER NOT NULL DEFAULT 0,
+            -- the process that works on it; NULL: none, or the system cannot tell
+            owner TEXT,
+            created_ms INTEGER NOT NULL,
+            -- AsrError.code, why the source could not be read to its end; empty: it could
+            error_code TEXT NOT NULL DEFAULT '',
+            error_details TEXT NOT NULL DEFAULT '{}'
+        );
+        CREATE INDEX batches_state ON batches(state);
+
+        CREATE TABLE batch_items (
+            id INTEGER PRIMARY KEY,
+            batch_id TEXT NOT NULL REFERENCES batches(id) ON DELETE CASCADE,
+            -- from 1 in its batch
+            number INTEGER NOT NULL,
+            -- as it is shown, below the source
+            path TEXT NOT NULL,
+            -- bytes of the same path, or number and member of what was sent
+            source_key BLOB NOT NULL,
+            -- size and time of change of the file when it was found: a watched file that changes
+            -- is taken again; empty: it was sent
+            stamp TEXT NOT NULL,
+            -- a final ItemState; empty: it is where its newest job is
+            state TEXT NOT NULL,
+            -- the job whose end the state is about; a newer job counts more; empty: it had none
+            settled_job TEXT NOT NULL DEFAULT '',
+            -- NULL: it has none, or it was deleted
+            recording_id TEXT REFERENCES recordings(id) ON DELETE SET NULL,
+            -- of the recording's content; empty: it could not be read
+            sha256 TEXT NOT NULL,
+            -- as the container tells; 0: it does not
+            duration_ms INTEGER NOT NULL,
+            -- list of paths in the output folder: chosen before it runs, written once it is done
+            outputs TEXT NOT NULL,
+            note TEXT NOT NULL,
+            error_code TEXT NOT NULL DEFAULT '',
+            error_details TEXT NOT NULL DEFAULT '{}',
+            -- grows with every change of an item of the batch
+            revision INTEGER NOT NULL,
+            UNIQUE (batch_id, number)
+        );
+        CREATE INDEX batch_items_key ON batch_items(batch_id, source_key);
+        CREATE INDEX batch_items_revision ON batch_items(batch_id, revision);
+        CREATE INDEX batch_items_recording ON batch_items(recording_id);
+
+        CREATE TABLE batch_results (
+            -- bytes of the output folder's path
+            output BLOB NOT NULL,
+            -- bytes of the path below it
+            path BLOB NOT NULL,
+            -- bytes of the recording's own path, or name of what was sent
+            input BLOB NOT NULL,
+            format TEXT NOT NULL,
+            -- the number in the file name, 1 without one
+            number INTEGER NOT NULL,
+            -- of the recording's content
+            sha256 TEXT NOT NULL,
+            -- of options and model
+            settings TEXT NOT NULL,
+            -- list of SHA-256: what the file may hold as long as nobody else has changed it
+            hashes TEXT NOT NULL,
+            batch_id TEXT NOT NULL,
+            item INTEGER NOT NULL,
+            PRIMARY KEY (output, path)
+        ) WITHOUT ROWID;
+        CREATE INDEX batch_results_input ON batch_results(output, input);
+        """
+    )

@@ -1,0 +1,58 @@
+"""What the engine tells of itself, its jobs and its models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from asr_core.events import Progress
+from asr_core.jobs.model import Job
+from asr_core.results import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """What the header line says.
+
+    Attributes:
+        model: name of the active recognizer (``whisper-base``).
+        backend: runtime that executes it (``ctranslate2 int8``).
+        device: where it really runs (``cpu``); what was asked for while it is unavailable.
+        threads: CPU threads it uses.
+        state: ``loading``, ``ready``, ``busy`` or ``unavailable``.
+        queued: jobs that wait.
+        error_code: why it is unavailable, empty otherwise.
+        error_details: to format the user's sentence.
+    """
+
+    model: str
+    backend: str
+    device: str
+    threads: int
+    state: str
+    queued: int
+    error_code: str
+    error_details: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveView:
+    """A job as it stands now: the stored row, the last progress and the sentences so far."""
+
+    job: Job
+    progress: Progress | None
+    sentences: tuple[Sentence, ...]
+    queue_position: int  # 0 when it does not wait
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """One catalogue entry: ``state`` is ``installed``, ``missing`` or ``damaged``."""
+
+    name: str
+    title: str
+    licence: str
+    size_bytes: int
+    state: str
+    active: bool
+    path: Path
