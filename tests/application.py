@@ -31,11 +31,13 @@ class Application:
         home: data folder.
         model: folder with the model's files; an empty one leaves the page without a model.
         port: of the page, on this machine only.
+        root: folder of the server that the page offers.
     """
 
     home: Path
     model: Path
     port: int
+    root: Path | None = None
     process: subprocess.Popen[str] | None = None
 
     @property
@@ -56,6 +58,8 @@ class Application:
             "ASR_THREADS": "2",
             "ASR_BATCH_WINDOWS": "1",
         }
+        if self.root is not None:
+            environ["ASR_BATCH_ROOTS"] = str(self.root)
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / "log").open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(

@@ -11,7 +11,9 @@ from starlette.middleware import Middleware
 
 from asr_core.engine import Engine
 from asr_core.settings import Settings
-from ui.guard import Page
+from ui.guard import Page, guarded_event
+from ui.handlers import batch as batch_tab
+from ui.handlers import history as history_tab
 from ui.handlers.file import SAMPLE
 from ui.i18n import build_i18n, label, script_messages
 from ui.middleware import EarlyScript
@@ -19,11 +21,25 @@ from ui.tabs.batch import build_batch_tab
 from ui.tabs.dictation import build_dictation_tab
 from ui.tabs.file import build_file_tab
 from ui.tabs.history import build_history_tab
+from ui.tabs.parts import queued
 from ui.tabs.system import build_header, build_system_tab
 from ui.theme import TingluTheme
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-SCRIPTS = ("core", "wave", "transcript", "lists", "page")
+SCRIPTS = (
+    "core",
+    "notify",
+    "job",
+    "wave",
+    "transcript",
+    "table",
+    "batch",
+    "folders",
+    "lists",
+    "page",
+)
+"""In this order: a script uses what those before it define."""
+
 TITLE = "听录 · 离线中文语音转写工作台"
 
 QUEUE_SIZE = 64
@@ -44,18 +60,22 @@ def build_app(engine: Engine, settings: Settings) -> Any:
         delete_cache=(UPLOAD_CHECK_S, settings.tmp_max_age_h * 3600),
     ) as demo:
         build_header(page, demo)
-        job, batch = _remembered("tinglu-job"), _remembered("tinglu-batch")
-        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap"):
+        job = _remembered("tinglu-job")
+        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab(label("tab_file"), id="file", render_children=True):
-                build_file_tab(page, demo, job)
+                others = build_file_tab(page, demo, job)
             with gr.Tab(label("tab_dictation"), id="dictation", render_children=True):
                 build_dictation_tab(page)
-            with gr.Tab(label("tab_batch"), id="batch", render_children=True):
-                build_batch_tab(page, demo, batch)
+            with gr.Tab(label("tab_batch"), id="batch", render_children=True) as batch:
+                table = build_batch_tab(page, demo, batch)
             with gr.Tab(label("tab_history"), id="history", render_children=True) as history:
-                build_history_tab(page, history)
+                transcript = build_history_tab(page, history)
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
                 build_system_tab(page, system)
+        rows, timer = table
+        jump = queued(trigger_mode="always_last")
+        rows.open_row(guarded_event(page, history_tab.jump), None, [tabs, transcript], **jump)
+        others.open_batch(guarded_event(page, batch_tab.jump), None, [tabs, rows, timer], **jump)
     demo.queue(max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS)
     return demo
 

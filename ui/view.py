@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from asr_core.engine import (
+    Batch,
     EngineStatus,
     HistoryEntry,
     HistoryPage,
@@ -62,7 +63,7 @@ def live_view(live: LiveView, have: int, locale: str) -> View:
         "from": start,
         "lines": [sentence_view(sentence) for sentence in live.sentences[start:]],
         "position": live.queue_position,
-        "done_ms": progress.done_ms if progress else 0,
+        "done_ms": progress.done_ms if progress else live.job.recognized_ms,
         "total_ms": (progress.total_ms if progress else None) or live.job.duration_ms or None,
         "elapsed_ms": progress.elapsed_ms if progress else 0,
         "remaining_ms": progress.remaining_ms if progress else None,
@@ -190,16 +191,50 @@ def _job_view(job: Job, locale: str) -> View:
         "job": job.id,
         "recording": job.recording_id,
         "name": job.name,
-        "state": job.state.value,
+        "state": state_of(job),
         "final": job.state.is_final,
         "error": error_message(job.error_code, job.error_details, locale) if failed else "",
         "warnings": [],
         "gaps": [],
+        "lost": [],
         "total_ms": job.duration_ms or None,
         "done_ms": 0,
         "elapsed_ms": job.processing_ms,
         "remaining_ms": None,
         "position": 0,
+    }
+
+
+def state_of(job: Job) -> str:
+    """The state as people see it: a job that waits for the user is ``paused``."""
+    return "paused" if job.paused and job.state is JobState.QUEUED else job.state.value
+
+
+def job_row(live: LiveView) -> View:
+    """A job in the list of what the server does."""
+    progress = live.progress
+    return {
+        "job": live.job.id,
+        "batch": "",
+        "name": live.job.name,
+        "state": state_of(live.job),
+        "position": live.queue_position,
+        "done_ms": progress.done_ms if progress else live.job.recognized_ms,
+        "total_ms": (progress.total_ms if progress else None) or live.job.duration_ms or None,
+    }
+
+
+def batch_row(batch: Batch) -> View:
+    """A batch in the list of what the server does."""
+    return {
+        "job": "",
+        "batch": batch.id,
+        "name": batch.name,
+        "state": batch.state.value,
+        "done": sum(count for state, count in batch.items.items() if state.is_final),
+        "total": batch.total,
+        "done_ms": batch.done_ms,
+        "total_ms": batch.duration_ms or None,
     }
 
 

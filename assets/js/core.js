@@ -50,6 +50,22 @@
     return `${date} ${two(at.getHours())}:${two(at.getMinutes())}`;
   }
 
+  /** 4980000 as "1 h 23 min", in words for what nobody needs to the second. */
+  function span(ms) {
+    const minutes = Math.max(0, Math.round(ms / 60000));
+    if (minutes < 1) return t("span.less");
+    if (minutes < 60) return t("span.minutes", { minutes });
+    return t("span.hours", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
+  }
+
+  /** 1536000 bytes as 1.5 MB. */
+  function size(bytes) {
+    const units = ["B", "KB", "MB", "GB", "TB"];
+    let unit = 0;
+    for (; bytes >= 1024 && unit < units.length - 1; unit += 1) bytes /= 1024;
+    return `${bytes >= 100 || unit < 2 ? Math.round(bytes) : bytes.toFixed(1)} ${units[unit]}`;
+  }
+
   /** The address of a file that the server allows. */
   function fileUrl(path) {
     const root = (window.gradio_config && window.gradio_config.root) || "";
@@ -84,5 +100,5 @@
     return mounted[id];
   }
 
-  window.tinglu = { locale, t, el, clock, stamp, day, fileUrl, badge, define, mount, find };
+  window.tinglu = { locale, t, el, clock, stamp, day, span, size, fileUrl, badge, define, mount, find };
 })();

@@ -1,82 +1,7 @@
-// Lists: the batch, the history and the system cards.
+// Lists: the history and the system cards.
 (() => {
   "use strict";
   const { t, el, clock, day, badge, define, find } = window.tinglu;
-  const FINAL = new Set(["done", "partial", "failed", "cancelled"]);
-
-  function formatSelect(formats) {
-    return el("select", { class: "tl-select", "aria-label": t("format") },
-      ...formats.map((name) => el("option", { value: name, text: t(`format.${name}`) })));
-  }
-
-  class Batch {
-    constructor({ root, trigger, props }) {
-      this.rows = new Map();
-      this.batch = "";
-      root.className = "tl-root tl-card tl-panel";
-      this.count = el("h2", { class: "tl-name", role: "status" });
-      this.cancel = el("button", { type: "button", class: "tl-button", text: t("batch.cancel"), onclick: () => trigger("cancel_all", {}) });
-      const format = formatSelect(props.formats);
-      this.archive = el("button", { type: "button", class: "tl-button tl-export", text: t("batch.download"),
-        onclick: () => trigger("archive", { format: format.value }) });
-      this.tools = el("div", { class: "tl-tools" }, this.count, el("span", { class: "tl-space" }), this.cancel, format, this.archive);
-      this.body = el("tbody");
-      this.table = el("table", { class: "tl-table" },
-        el("thead", {}, el("tr", {}, ...["name", "length", "state", "result"].map((key) => el("th", { scope: "col", text: t(`batch.${key}`) })))),
-        this.body);
-      this.empty = el("div", { class: "tl-empty" }, el("strong", { text: t("batch.empty") }), el("span", { text: t("batch.empty_hint") }));
-      root.append(this.tools, this.table, this.empty);
-      this.update({ batch: "", order: [], rows: [] });
-    }
-
-    known(batch) {
-      if (batch !== this.batch) return [];
-      return [...this.rows.values()].filter((row) => FINAL.has(row.state)).map((row) => row.job);
-    }
-
-    update(view) {
-      if (view.batch !== this.batch) {
-        this.rows.clear();
-        this.body.replaceChildren();
-        this.batch = view.batch;
-      }
-      for (const row of view.rows) this.rows.set(row.job, row);
-      const kept = new Set(view.order); // a recording may have been deleted in the history
-      for (const node of [...this.body.children]) {
-        if (kept.has(node.dataset.job)) continue;
-        this.rows.delete(node.dataset.job);
-        node.remove();
-      }
-      const rows = view.order.map((job) => this.rows.get(job)).filter(Boolean);
-      const drawn = new Map([...this.body.children].map((node) => [node.dataset.job, node]));
-      for (const row of view.rows) {
-        const node = this.row(row);
-        if (drawn.has(row.job)) drawn.get(row.job).replaceWith(node);
-        else this.body.append(node);
-      }
-      const done = rows.filter((row) => FINAL.has(row.state)).length;
-      const failed = rows.filter((row) => row.state === "failed").length;
-      this.count.textContent = t(failed ? "batch.count_failed" : "batch.count", { done, total: rows.length, failed });
-      this.cancel.hidden = done === rows.length;
-      this.archive.disabled = !rows.some((row) => row.state === "done" || row.state === "partial");
-      this.tools.hidden = this.table.hidden = !rows.length;
-      this.empty.hidden = rows.length > 0;
-    }
-
-    row(row) {
-      const part = row.total_ms && !FINAL.has(row.state) ? Math.min(1, row.done_ms / row.total_ms) : null;
-      const progress = row.state === "running"
-        ? el("div", { class: "tl-bar", role: "progressbar", "aria-label": t("progress"), "aria-valuenow": part === null ? null : Math.round(part * 100) },
-          el("i", { style: `width:${(part || 0) * 100}%` }))
-        : null;
-      return el("tr", { "data-job": row.job },
-        el("td", { class: "tl-cell-name", text: row.name, title: row.name }),
-        el("td", { class: "tl-cell-time", text: row.total_ms ? clock(row.total_ms) : "–" }),
-        el("td", {}, badge(row.state)),
-        el("td", { class: "tl-cell-result" }, progress || el("span", { class: row.error ? "tl-bad" : "tl-muted", text: row.error || row.preview })));
-    }
-  }
-
   class History {
     constructor({ root, trigger, props }) {
       this.trigger = trigger;
@@ -164,7 +89,6 @@
     }
   }
 
-  define("batch", (context) => new Batch(context));
   define("history", (context) => new History(context));
 
   define("system", ({ root }) => ({
@@ -187,9 +111,4 @@
       root.replaceChildren(models, ...cards);
     },
   }));
-
-  window.tinglu.known = (id, batch) => {
-    const part = find(id);
-    return part ? part.known(batch) : [];
-  };
 })();

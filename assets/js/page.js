@@ -32,7 +32,7 @@
         el("code", { text: "./run.sh models list" })));
     document.addEventListener("click", (event) => hint.contains(event.target) || hint.removeAttribute("open"));
     const chip = el("div", { class: "tl-chip", role: "status" }, dot, text, hint);
-    root.append(el("div", { class: "tl-brand" }, el("h1", { text: t("brand") }), el("small", { text: t("subtitle") })), chip);
+    root.append(el("div", { class: "tl-brand" }, el("h1", { text: t("brand") }), el("small", { text: t("subtitle") })), window.tinglu.notifySwitch(), chip);
     return {
       update(view) {
         dot.className = `tl-dot tl-dot-${view.state}`;

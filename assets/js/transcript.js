@@ -1,7 +1,7 @@
 // The transcript: job line, player with coverage, tools and the sentences.
 (() => {
   "use strict";
-  const { t, el, clock, stamp, fileUrl, badge, define, Wave } = window.tinglu;
+  const { t, el, clock, stamp, fileUrl, define, share, JobLine, Wave } = window.tinglu;
 
   const DOUBTFUL = 1;
   const REWRITTEN = 2;
@@ -13,16 +13,11 @@
   const OVERLAPS = 8; // sentences that may go on while later ones begin
   const NEAR_END_PX = 80; // closer to the end than this, the list follows new sentences
 
+  const WAITING = ["queued", "paused", "interrupted"];
+  const HINTS = { failed: "failed_hint", cancelled: "cancelled_hint" };
+
   function build(formats, on) {
     const p = {};
-    p.name = el("h2", { class: "tl-name" });
-    p.badge = el("span", { role: "status" });
-    p.meta = el("p", { class: "tl-meta" });
-    p.cancel = el("button", { type: "button", class: "tl-button", text: t("cancel"), onclick: on.cancel });
-    p.fill = el("i");
-    p.bar = el("div", { class: "tl-bar", role: "progressbar", "aria-label": t("progress") }, p.fill);
-    p.job = el("header", { class: "tl-job" },
-      el("div", { class: "tl-job-text" }, el("div", { class: "tl-title" }, p.name, p.badge), p.meta), p.cancel, p.bar);
     p.notes = el("div", { class: "tl-notes" });
     buildPlayer(p, on);
     buildTools(p, formats, on);
@@ -94,10 +89,12 @@
       this.focused = 0;
       this.view = { state: "empty" };
       this.emptyKey = props.empty;
+      this.job = new JobLine(props.actions ? (action) => this.act(action) : null);
+      this.followed = Boolean(props.actions);
       this.parts = build(props.formats, this.listeners());
       const p = this.parts;
       root.className = "tl-root tl-card tl-panel";
-      root.append(p.job, p.notes, p.player, p.key, p.tools, p.lines, p.more, p.empty);
+      root.append(this.job.root, p.notes, p.player, p.key, p.tools, p.lines, p.more, p.empty);
       this.root = root;
       this.showForm();
       this.draw();
@@ -105,7 +102,6 @@
 
     listeners() {
       return {
-        cancel: () => this.cancel(),
         toggle: () => (this.parts.audio.paused ? this.play() : this.parts.audio.pause()),
         pick: (event) => this.pick(event),
         key: (event) => this.key(event),
@@ -146,6 +142,18 @@
       wave.show(points, this.view.gaps.map(([start, end]) => [start / total, end / total]));
     }
 
+    /** Whether it shows a job at all. */
+    attached() {
+      return this.view.state !== "empty";
+    }
+
+    /** News for the page's title. */
+    tell() {
+      if (!this.followed) return;
+      const { view } = this;
+      window.tinglu.news("file", view.state === "empty" ? null : { key: view.job, name: view.name, state: view.state, final: view.final, part: share(view), reason: view.error });
+    }
+
     forget(recording) {
       if (recording === this.view.recording) this.update({ state: "empty" });
     }
@@ -159,6 +167,7 @@
       const fresh = view.lines || [];
       if (view.from === this.lines.length) this.append(fresh);
       this.draw();
+      this.tell();
       if (view.final && this.lines.length && view.playable !== false && this.audioOf !== view.recording) {
         this.trigger("playback", { recording: view.recording });
         this.trigger("outline", { recording: view.recording, total_ms: this.total() });
@@ -401,10 +410,8 @@
       }
     }
 
-    cancel() {
-      this.parts.cancel.disabled = true;
-      this.parts.cancel.textContent = t("cancelling");
-      this.trigger("cancel_job", { job: this.view.job });
+    act(action) {
+      this.trigger("job_act", { job: this.view.job, action });
     }
 
     // Everything around the sentences.
@@ -412,22 +419,20 @@
       const { view, parts: p } = this;
       const some = this.lines.length > 0;
       const empty = view.state === "empty";
-      p.job.hidden = empty;
+      this.job.root.hidden = empty;
       p.player.hidden = p.tools.hidden = !some;
       p.lines.hidden = !some;
       p.more.hidden = empty || view.final || view.state !== "running";
-      p.empty.hidden = !(empty || (view.final && !some));
+      const waits = WAITING.includes(view.state) && !some;
+      p.empty.hidden = !(empty || waits || (view.final && !some));
       p.notes.replaceChildren();
       if (empty) {
         p.key.replaceChildren();
         p.empty.replaceChildren(el("strong", { text: t("empty.title") }), el("span", { text: t(this.emptyKey) }));
         return;
       }
-      p.name.textContent = view.name;
-      p.name.title = view.name;
-      p.badge.replaceChildren(badge(view.state));
-      p.meta.textContent = this.meta().join(" · ");
-      this.drawProgress();
+      if (waits) p.empty.replaceChildren(el("strong", { text: t(`empty.${view.state}`) }), el("span", { text: t("empty.waiting_hint") }));
+      this.job.update(view);
       this.drawNotes(some);
       this.drawCoverage();
       const doubts = this.doubts().length;
@@ -438,40 +443,6 @@
       if (some && this.parts.audio.paused) this.followAudio();
     }
 
-    meta() {
-      const { view } = this;
-      const words = [];
-      if (view.total_ms) words.push(clock(view.total_ms));
-      if (view.state === "queued" || view.state === "interrupted") {
-        if (view.position) words.push(t("queue_position", { count: view.position }));
-        return words;
-      }
-      const done = view.final ? view.total_ms : view.done_ms;
-      if (!view.final) words.push(t("done", { time: clock(view.done_ms) }));
-      if (view.elapsed_ms) words.push(t("elapsed", { time: clock(view.elapsed_ms) }));
-      if (!view.final && view.remaining_ms !== null) words.push(t("remaining", { time: clock(view.remaining_ms) }));
-      if (view.elapsed_ms && done && (view.state === "done" || !view.final)) {
-        words.push(t("times_real", { times: (done / view.elapsed_ms).toFixed(1) }));
-      }
-      if (view.model) words.push(view.model, view.device.toUpperCase());
-      return words;
-    }
-
-    drawProgress() {
-      const { view, parts: p } = this;
-      p.bar.hidden = p.cancel.hidden = Boolean(view.final);
-      if (view.final || !this.cancelOf || this.cancelOf !== view.job) {
-        p.cancel.disabled = false;
-        p.cancel.textContent = t("cancel");
-      }
-      this.cancelOf = view.job;
-      const part = view.total_ms ? Math.min(1, view.done_ms / view.total_ms) : 0;
-      p.fill.style.width = `${part * 100}%`;
-      p.bar.classList.toggle("tl-unknown", view.state === "running" && !view.total_ms);
-      if (view.total_ms) p.bar.setAttribute("aria-valuenow", String(Math.round(part * 100)));
-      else p.bar.removeAttribute("aria-valuenow");
-    }
-
     drawNotes(some) {
       const { view, parts: p } = this;
       if (view.error) p.notes.append(el("p", { class: "tl-note tl-note-bad", role: "alert", text: view.error }));
@@ -480,7 +451,7 @@
       if (some && view.playable === false) p.notes.append(el("p", { class: "tl-note", text: t("no_audio") }));
       if (view.final && !some) {
         const reason = view.error ? t("empty.failed") : view.warnings[0] || t(`empty.${view.state}`);
-        p.empty.replaceChildren(el("strong", { text: reason }), el("span", { text: t(view.error ? "empty.failed_hint" : "empty.nothing_hint") }));
+        p.empty.replaceChildren(el("strong", { text: reason }), el("span", { text: t(`empty.${HINTS[view.state] || "nothing_hint"}`) }));
       }
     }
 

@@ -30,10 +30,39 @@ def transcribe(page: Any, path: Path) -> None:
 
 
 def start_batch(page: Any, *paths: Path) -> None:
+    """Send files as a batch."""
     open_tab(page, "批量")
+    origin = page.locator("#batch-origin")
+    if origin.is_visible():
+        origin.get_by_text("上传文件", exact=True).click()
     page.locator("#batch-upload input[type=file]").set_input_files(paths)
     expect(page.locator("#batch-upload .file-preview tr")).to_have_count(len(paths))
     page.locator("#batch-start").click()
+
+
+def open_folder(page: Any, *names: str) -> None:
+    """Go down to a folder of the server."""
+    open_tab(page, "批量")
+    for name in names:
+        page.locator("#batch-folders .tl-folder").get_by_text(name, exact=True).click()
+        expect(page.locator("#batch-folders [aria-current]")).to_have_text(name)
+
+
+def batch_row(page: Any, name: str) -> Any:
+    """The row of a file; ``name`` is the end of its path."""
+    return page.locator("#batch-rows .tl-rows > .tl-row").filter(has_text=name)
+
+
+def row_action(page: Any, name: str, action: str) -> Any:
+    return batch_row(page, name).locator(f"[data-action={action}]")
+
+
+def summary(page: Any) -> Any:
+    return page.locator("#batch-rows .tl-summary")
+
+
+def chosen_folder_is_told(page: Any, words: str) -> None:
+    expect(page.locator("#batch-folders .tl-folder-facts")).to_contain_text(words)
 
 
 def search(page: Any, query: str) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import soundfile
 
 from asr_core.settings import Settings
 from tests.application import Application, unused_port
@@ -83,8 +84,22 @@ def application(tmp_path: Path, model_folder: Path) -> Iterator[Application]:
 
 
 @pytest.fixture
+def folder_application(tmp_path: Path, model_folder: Path) -> Iterator[Application]:
+    """An application of the test's own that offers a folder of the server, ``root``."""
+    root = tmp_path / "录音"
+    root.mkdir()
+    running = Application(tmp_path / "home", model_folder, unused_port(), root)
+    running.start()
+    yield running
+    running.stop(signal.SIGKILL)
+
+
+@pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
-    """Open an address in a context of its own: ``visit(url, locale=, size=, scheme=)``."""
+    """Open an address in a context of its own: ``visit(url, locale=, size=, scheme=, script=)``.
+
+    ``script`` runs before the page's own.
+    """
     contexts = []
 
     def open_page(
@@ -93,6 +108,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
         locale: str = "zh-CN",
         size: tuple[int, int] = (1440, 900),
         scheme: str = "light",
+        script: str = "",
     ) -> Watched:
         context = browser.new_context(
             locale=locale,
@@ -101,6 +117,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
             accept_downloads=True,
         )
         contexts.append(context)
+        context.add_init_script(script)
         watched = Watched(context.new_page())
         watched.listen()
         watched.page.goto(url)
@@ -111,3 +128,12 @@ def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def short_recording(sample: Path, tmp_path: Path) -> Path:
+    """The first sentence of the sample."""
+    waveform, rate_hz = soundfile.read(sample, dtype="int16")
+    path = tmp_path / "例会 第一场.wav"
+    soundfile.write(path, waveform[: 4 * rate_hz], rate_hz)
+    return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,23 +18,12 @@ from tests.browser.actions import (
     expect,
     lines,
     open_entry,
-    open_tab,
     playing_between,
-    start_batch,
     transcribe,
 )
 from tests.material import repeat
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
-
-
-@pytest.fixture
-def short_recording(sample: Path, tmp_path: Path) -> Path:
-    """The first sentence of the sample."""
-    waveform, rate_hz = soundfile.read(sample, dtype="int16")
-    path = tmp_path / "例会 第一场.wav"
-    soundfile.write(path, waveform[: 4 * rate_hz], rate_hz)
-    return path
 
 
 def test_sample_becomes_text_that_plays_from_a_click(
@@ -145,43 +133,64 @@ def test_running_job_survives_a_reload_and_keeps_its_text_when_cancelled(
     expect(lines(page, "history")).to_have_count(kept)
 
 
-def test_batch_shows_results_downloads_them_and_survives_a_reload(
-    served: Application, visit: Callable[..., Any], short_recording: Path, tmp_path: Path
+def test_closed_page_loses_nothing_and_another_browser_takes_the_job_up(
+    served: Application, visit: Callable[..., Any], long_recording: Path
 ) -> None:
+    first = visit(served.url).page
+    transcribe(first, long_recording)
+    expect(lines(first).first).to_be_visible(timeout=PATIENCE_MS)
+    first.context.close()
     page = visit(served.url).page
-    second = tmp_path / "第二场.wav"
-    second.write_bytes(short_recording.read_bytes())
-    start_batch(page, short_recording, second)
-    rows = page.locator("#batch-rows tbody tr")
-    expect(rows.locator(".tl-is-done")).to_have_count(2, timeout=PATIENCE_MS)
-    expect(page.locator("#batch-rows .tl-name")).to_have_text("完成 2 / 2")
-    expect(rows.nth(1)).to_contain_text("今天的项目")
-    with page.expect_download() as download:
-        page.locator("#batch-rows .tl-export").click()
-    with zipfile.ZipFile(download.value.path()) as packed:
-        assert sorted(packed.namelist()) == ["例会 第一场.txt", "第二场.txt"]
-        assert "今天的项目" in packed.read("第二场.txt").decode()
+    others = page.locator("#file-jobs")
+    expect(others.locator("summary")).to_have_text("正在进行 1 个任务")
+    others.locator(".tl-other-open", has_text=long_recording.name).click()
+    expect(lines(page).first).to_contain_text("各位同事", timeout=PATIENCE_MS)
+    expect(page).to_have_title(re.compile(rf"^\d+% · {long_recording.name} — 听录$"))
+    expect(others.locator("summary")).to_be_hidden()
     page.reload()
-    open_tab(page, "批量")
-    expect(rows).to_have_count(2)
+    expect(lines(page).first).to_contain_text("各位同事", timeout=PATIENCE_MS)
+    page.locator("#file-transcript [data-action=cancel]").click()
+    expect(page.locator("#file-transcript .tl-is-partial")).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_batch_can_be_cancelled(
-    served: Application,
-    visit: Callable[..., Any],
-    long_recording: Path,
-    short_recording: Path,
-    tmp_path: Path,
+def test_job_is_paused_goes_on_is_cancelled_and_tried_again(
+    served: Application, visit: Callable[..., Any], long_recording: Path
 ) -> None:
     page = visit(served.url).page
-    first = tmp_path / "全天.flac"
-    first.write_bytes(long_recording.read_bytes())
-    start_batch(page, first, short_recording)
-    rows = page.locator("#batch-rows tbody tr")
-    expect(rows.nth(0).locator(".tl-is-running")).to_be_visible(timeout=PATIENCE_MS)
-    expect(rows.nth(1).locator(".tl-is-queued")).to_be_visible()
-    page.get_by_role("button", name="全部取消").click()
-    expect(rows.nth(1).locator(".tl-is-cancelled")).to_be_visible()
-    ended = rows.nth(0).locator(".tl-is-partial, .tl-is-cancelled")
-    expect(ended).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.locator("#batch-rows .tl-name")).to_have_text("完成 2 / 2")
+    transcribe(page, long_recording)
+    panel = page.locator("#file-transcript")
+    expect(lines(page).first).to_be_visible(timeout=PATIENCE_MS)
+    panel.locator("[data-action=pause]").click()
+    expect(panel.locator(".tl-is-paused")).to_be_visible(timeout=PATIENCE_MS)
+    kept = lines(page).count()
+    expect(panel.locator(".tl-meta")).to_contain_text("已转写")
+    expect(page).to_have_title(f"已暂停 · {long_recording.name} — 听录")
+    panel.locator("[data-action=resume]").click()
+    expect(lines(page).nth(kept)).to_be_visible(timeout=PATIENCE_MS)
+    panel.locator("[data-action=cancel]").click()
+    expect(panel.locator(".tl-is-partial")).to_be_visible(timeout=PATIENCE_MS)
+    kept = lines(page).count()
+    panel.locator("[data-action=retry]").click()
+    expect(lines(page).nth(kept)).to_be_visible(timeout=PATIENCE_MS)
+    panel.locator("[data-action=cancel]").click()
+    expect(panel.locator(".tl-is-partial")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_waiting_job_tells_its_place_and_can_be_put_first(
+    served: Application, visit: Callable[..., Any], long_recording: Path, short_recording: Path
+) -> None:
+    page = visit(served.url).page
+    panel = page.locator("#file-transcript")
+    for path in (long_recording, long_recording, short_recording):
+        transcribe(page, path)
+        expect(panel.locator(".tl-name")).to_have_text(path.name)
+        page.locator("#file-upload button[aria-label=清除]").click()
+    expect(panel.locator(".tl-meta")).to_contain_text("排队第 2 位")
+    panel.locator("[data-action=first]").click()
+    expect(panel.locator(".tl-meta")).to_contain_text("排队第 1 位")
+    for _ in range(2):
+        page.locator("#file-jobs .tl-other-open").first.click()
+        expect(panel.locator(".tl-name")).to_have_text(long_recording.name)
+        panel.locator("[data-action=cancel]").click()
+        ended = panel.locator(".tl-is-partial, .tl-is-cancelled")
+        expect(ended).to_be_visible(timeout=PATIENCE_MS)

@@ -219,21 +219,3 @@ def test_history_search_open_and_delete(served, visit):
     expect(entries).to_have_count(0)
     expect(page.locator("#history-transcript .tl-empty")).to_be_visible()
     assert watched.problems == []
-
-
-def test_a_batch_row_goes_when_its_recording_is_deleted(served, visit):
-    page = visit(served.url).page
-    open_tab(page, "批量")
-    shown = page.evaluate(
-        """() => {
-            const row = (job) => ({job, name: job, state: "running", done_ms: 0, total_ms: 9});
-            const batch = tinglu.find("batch-rows");
-            const names = () =>
-                [...document.querySelectorAll("#batch-rows tbody tr")].map((tr) => tr.dataset.job);
-            batch.update({batch: "b", order: ["1", "2"], rows: [row("1"), row("2")]});
-            const before = names();
-            batch.update({batch: "b", order: ["2"], rows: []});
-            return [before, names()];
-        }"""
-    )
-    assert shown == [["1", "2"], ["2"]]

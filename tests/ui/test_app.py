@@ -55,7 +55,7 @@ def test_every_event_is_private(demo):
 
 def test_polling_never_waits_in_the_queue(demo):
     ticks = [fn for fn in demo.fns.values() if any(t[1] == "tick" for t in fn.targets)]
-    assert len(ticks) == 4
+    assert len(ticks) == 5
     assert not any(fn.queue for fn in ticks)
 
 

@@ -112,15 +112,97 @@ def test_first_visit_starts_empty(page):
     assert (shown, timer.active) == (file.EMPTY, False)
 
 
+def ask(page, job_id, action):
+    return file.act(page, "zh-CN", {"job": job_id, "action": action})
+
+
 def test_cancelling_a_waiting_job_ends_it_at_once(page, recording):
     job_id, _, _ = start(page, recording)
-    view = file.cancel(page, "zh-CN", job_id)
+    _, view, timer = ask(page, job_id, "cancel")
     assert (view["state"], view["final"], view["lines"]) == ("cancelled", True, [])
+    assert timer.active is False
 
 
 def test_cancelling_a_finished_job_is_an_error_of_its_own(page, finished):
     with pytest.raises(JobStateError):
-        file.cancel(page, "zh-CN", finished[0])
+        ask(page, finished[0], "cancel")
+
+
+def test_paused_job_waits_for_the_user_and_can_go_on(page, recording):
+    job_id, _, _ = start(page, recording)
+    followed, view, timer = ask(page, job_id, "pause")
+    assert (followed, view["state"], view["final"], timer.active) == (job_id, "paused", False, True)
+    assert ask(page, job_id, "resume")[1]["state"] == "queued"
+
+
+def test_running_job_is_asked_and_followed_until_it_stops(page, history, recording):
+    job_id, _, _ = start(page, recording)
+    history.set_state(job_id, JobState.RUNNING)
+    with pytest.raises(JobStateError):  # another process runs it
+        ask(page, job_id, "pause")
+
+
+@pytest.mark.parametrize("ending", ["failed", "cancelled", "partial"])
+def test_what_did_not_end_well_is_tried_again_and_followed(page, history, recording, ending):
+    job_id, _, _ = start(page, recording)
+    if ending == "failed":
+        fail(history, job_id, AudioDecodeError("x", path="坏.mp3", reason="damaged"))
+    elif ending == "partial":
+        finish(history, job_id, transcript(MEETING[:2], partial=True))
+    else:
+        ask(page, job_id, "cancel")
+    again, view, timer = ask(page, job_id, "retry")
+    assert again != job_id
+    assert (view["job"], view["state"], timer.active) == (again, "queued", True)
+
+
+def test_finished_job_is_not_tried_again(page, finished):
+    with pytest.raises(JobStateError):
+        ask(page, finished[0], "retry")
+
+
+def test_put_first_it_is_next(page, recording):
+    ids = [start(page, recording)[0] for _ in range(3)]
+    assert ask(page, ids[2], "first")[1]["position"] == 1
+    assert ask(page, ids[1], "first")[1]["position"] == 1
+    assert file.poll(page, "zh-CN", ids[0], 0)[0]["position"] == 3
+
+
+def test_unknown_action_does_nothing_to_a_job(page, recording):
+    job_id, _, _ = start(page, recording)
+    with pytest.raises(KeyError):
+        ask(page, job_id, "close")
+    assert file.poll(page, "zh-CN", job_id, 0)[0]["state"] == "queued"
+
+
+def test_another_browser_is_offered_what_waits_and_can_follow_it(page, recording):
+    ids = [start(page, recording)[0] for _ in range(2)]
+    offered = file.others(page, "zh-CN", "")
+    assert [(row["job"], row["name"], row["position"]) for row in offered["rows"]] == [
+        (ids[0], "例会.wav", 1),
+        (ids[1], "例会.wav", 2),
+    ]
+    followed, view, timer = file.attach(page, "zh-CN", {"job": ids[1]})
+    assert (followed, view["position"], timer.active) == (ids[1], 2, True)
+
+
+def test_followed_ended_and_dictated_jobs_are_not_offered(page, engine, history, recording):
+    followed, ended, other = (start(page, recording)[0] for _ in range(3))
+    engine.submit(recording, TranscribeOptions(), origin="dictation")
+    finish(history, ended)
+    assert [row["job"] for row in file.others(page, "zh-CN", followed)["rows"]] == [other]
+
+
+def test_long_list_of_jobs_is_counted_not_listed(page, recording):
+    for _ in range(file.OTHERS + 3):
+        start(page, recording)
+    offered = file.others(page, "zh-CN", "")
+    assert (len(offered["rows"]), offered["total"]) == (file.OTHERS, file.OTHERS + 3)
+
+
+def test_following_a_job_that_is_gone_starts_empty(page):
+    _, view, timer = file.attach(page, "zh-CN", {"job": "0" * 32})
+    assert (view, timer.active) == (file.EMPTY, False)
 
 
 def test_partial_result_keeps_its_text(page, history, recording):

@@ -1,22 +1,20 @@
-"""Dictation, batch, history, header and system, by the handlers alone."""
+"""Dictation, history, header and system, by the handlers alone."""
 
 from __future__ import annotations
 
 import re
-import zipfile
-from pathlib import Path
 
 import gradio as gr
 import pytest
 
-from asr_core.engine import Engine, JobState, TranscribeOptions
+from asr_core.engine import Engine, JobState
 from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, RecordNotFoundError
 from asr_core.results import TranscriptWarning
 from asr_core.settings import Settings
 from tests.seeding import MEETING, fail, finish, queue, sentence, transcript
 from tests.waiting import wait_until
 from ui.guard import Page
-from ui.handlers import batch, dictation, system
+from ui.handlers import dictation, system
 from ui.handlers import history as history_tab
 
 SAID = transcript((sentence("今天天气很好", 0, marks="。"),))
@@ -80,99 +78,6 @@ def test_clear_empties_the_box(page):
     assert dictation.clear(page, "zh-CN")[0] == ""
 
 
-def start_batch(page, recording, count=3):
-    paths = []
-    for number in range(count):
-        folder = recording.parent / str(number)
-        folder.mkdir()
-        paths.append(str(folder / recording.name))
-        Path(paths[-1]).write_bytes(recording.read_bytes())
-    return batch.start(page, "zh-CN", paths, True, True)
-
-
-@pytest.fixture
-def finished_batch(page, history, recording):
-    batch_id, view, *_ = start_batch(page, recording)
-    for job_id in view["order"]:
-        finish(history, job_id)
-    return batch_id
-
-
-def test_batch_queues_every_file_in_order_and_empties_the_field(page, engine, recording):
-    batch_id, view, timer, field = start_batch(page, recording)
-    assert [job.id for job in engine.jobs(batch_id)] == view["order"]
-    assert (len(view["rows"]), timer.active, field) == (3, True, None)
-
-
-def test_choices_reach_every_job_of_a_batch(page, engine, recording):
-    paths = [str(recording)] * 2
-    batch_id, *_ = batch.start(page, "zh-CN", paths, False, True, "off", "split", 3)
-    expected = TranscribeOptions(punctuation=False, vad="off", channels="split", track=3)
-    assert [job.options for job in engine.jobs(batch_id)] == [expected] * 2
-
-
-def test_batch_without_files_says_what_to_do(page):
-    with pytest.raises(gr.Error, match="请先选择一个文件"):
-        batch.start(page, "zh-CN", [], True, True)
-
-
-def test_batch_rows_end_with_a_preview(page, finished_batch):
-    view, timer = batch.poll(page, "zh-CN", finished_batch, [])
-    assert [row["state"] for row in view["rows"]] == ["done"] * 3
-    assert all(row["preview"].startswith("各位同事") for row in view["rows"])
-    assert timer.active is False
-
-
-def test_batch_is_polled_until_its_last_file_has_ended(page, history, recording):
-    batch_id, view, *_ = start_batch(page, recording)
-    finish(history, view["order"][0])
-    view, timer = batch.poll(page, "zh-CN", batch_id, [])
-    assert [row["state"] for row in view["rows"]] == ["done", "queued", "queued"]
-    assert (view["left"], timer.active) == (2, True)
-
-
-def test_rows_that_the_browser_knows_as_finished_are_not_sent_again(page, finished_batch):
-    order = batch.poll(page, "zh-CN", finished_batch, [])[0]["order"]
-    again, _ = batch.poll(page, "zh-CN", finished_batch, order[:2])
-    assert [row["job"] for row in again["rows"]] == order[2:]
-
-
-def test_failed_file_of_a_batch_tells_why(page, history, recording):
-    batch_id, view, *_ = start_batch(page, recording, count=1)
-    fail(history, view["order"][0], AudioDecodeError("x", path="例会.wav", reason="not_audio"))
-    view, _ = batch.poll(page, "zh-CN", batch_id, [])
-    assert view["rows"][0]["error"] == "“例会.wav”不是音频或视频文件，请确认文件内容"
-
-
-def test_cancel_all_ends_what_has_not_ended(page, history, recording):
-    batch_id, view, *_ = start_batch(page, recording)
-    finish(history, view["order"][0])
-    view = batch.cancel(page, "zh-CN", batch_id)
-    assert [row["state"] for row in view["rows"]] == ["done", "cancelled", "cancelled"]
-
-
-def test_batch_goes_on_without_a_recording_that_was_deleted(page, engine, finished_batch):
-    first = engine.jobs(finished_batch)[0]
-    engine.delete([first.recording_id])
-    view, _ = batch.poll(page, "zh-CN", finished_batch, [first.id])
-    assert first.id not in view["order"]
-    assert len(view["rows"]) == 2
-
-
-def test_archive_holds_one_file_each_even_for_equal_names(page, finished_batch):
-    sent = batch.archive(page, "zh-CN", {"format": "txt"}, finished_batch)
-    with zipfile.ZipFile(sent["path"]) as packed:
-        names = packed.namelist()
-        assert names == ["例会.txt", "例会 (2).txt", "例会 (3).txt"]
-        assert packed.read(names[2]).decode().startswith("各位同事")
-
-
-def test_archive_of_nothing_says_so(page, recording):
-    batch_id, *_ = start_batch(page, recording, count=1)
-    with pytest.raises(gr.Error, match="没有可下载的文字"):
-        batch.archive(page, "zh-CN", {"format": "txt"}, batch_id)
-
-
 def fill(history, recording, count):
     for number in range(count):
         finish(history, queue(history, recording, f"会议 {number}.wav").id)
@@ -200,6 +105,13 @@ def test_opening_an_entry_shows_its_transcript(page, engine, history, recording)
     fill(history, recording, 1)
     view = history_tab.open_entry(page, "zh-CN", {"id": engine.history().entries[0].id})
     assert (view["name"], len(view["lines"])) == ("会议 0.wav", 5)
+
+
+def test_a_recording_chosen_elsewhere_is_shown_on_this_tab(page, engine, history, recording):
+    fill(history, recording, 1)
+    recording_id = engine.history().entries[0].id
+    tabs, view = history_tab.jump(page, "zh-CN", {"recording": recording_id})
+    assert (tabs.selected, view["name"], len(view["lines"])) == ("history", "会议 0.wav", 5)
 
 
 def test_opening_a_deleted_entry_is_an_error_of_its_own(page):
@@ -277,10 +189,6 @@ def test_overview_names_folders_memory_and_models(page, history, settings, recor
 )
 def test_readable_bytes(count, text):
     assert system.readable_bytes(count) == text
-
-
-def test_cancelling_an_unknown_batch_changes_nothing(page):
-    assert batch.cancel(page, "zh-CN", "0" * 32)["order"] == []
 
 
 def test_polling_an_unknown_dictation_goes_back_to_idle(page):

@@ -91,8 +91,34 @@ def test_dictated_words_show_before_the_end_and_leave_the_box_alone(page, job_id
     assert box == gr.skip()
 
 
+def ask(page, job_id, action):
+    return file.act(page, "zh-CN", {"job": job_id, "action": action})
+
+
+def test_paused_job_keeps_its_lines_and_goes_on(page, job_id):
+    assert ask(page, job_id, "pause")[1] == gr.skip()  # after its group of segments
+    wait_until(lambda: file.poll(page, "zh-CN", job_id, 0)[0]["state"] == "paused")
+    paused, timer = file.poll(page, "zh-CN", job_id, 0)
+    assert timer.active
+    assert text_of(paused["lines"]).startswith("各位同事下午好")
+    assert paused["done_ms"] > 0
+    ask(page, job_id, "resume")
+    have = len(paused["lines"])
+    wait_until(lambda: len(file.poll(page, "zh-CN", job_id, 0)[0]["lines"]) > have)
+
+
+def test_job_that_is_not_shown_is_offered_with_its_progress(page, job_id):
+    assert file.others(page, "zh-CN", job_id)["rows"] == []
+    wait_until(lambda: file.others(page, "zh-CN", "")["rows"][0]["state"] == "running")
+    row = file.others(page, "zh-CN", "")["rows"][0]
+    assert (row["job"], row["name"]) == (job_id, "长会议.flac")
+    assert 0 < row["done_ms"] < row["total_ms"]
+
+
 def test_cancel_keeps_what_was_recognized(page, job_id):
-    assert file.cancel(page, "zh-CN", job_id) == gr.skip()
+    wait_until(lambda: file.poll(page, "zh-CN", job_id, 0)[0]["state"] == "running")
+    followed, view, timer = ask(page, job_id, "cancel")
+    assert (followed, view, timer.active) == (job_id, gr.skip(), True)
     shown, _ = file.poll(page, "zh-CN", job_id, 0)
     wait_until(lambda: file.poll(page, "zh-CN", job_id, 0)[0]["final"])
     view, timer = file.poll(page, "zh-CN", job_id, 0)

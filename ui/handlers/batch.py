@@ -2,101 +2,216 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import uuid
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import Job, JobState
-from asr_core.errors import JobStateError
-from ui import view
+from asr_core.engine import (
+    Batch,
+    BatchItem,
+    BatchRequest,
+    Engine,
+    ItemState,
+    TranscribeOptions,
+    Upload,
+)
+from asr_core.errors import BatchError
+from ui.batch_view import NO_BATCH, batch_view, folder_view, item_view, recent_view, roots_view
 from ui.guard import Page, refusal
-from ui.handlers.common import options_from
-from ui.view import View
+from ui.handlers.common import JOB_ACTIONS, options_from
+from ui.view import View, file_view
 
-WITH_TEXT = (JobState.DONE, JobState.PARTIAL)
+FOLDER, UPLOAD = "folder", "upload"
+
+RECENT = 20
+"""Batches that can be chosen from."""
+
+_BATCH_ACTIONS: dict[str, Callable[[Engine, str], object]] = {
+    "pause": Engine.pause_batch,
+    "resume": Engine.resume_batch,
+    "cancel": Engine.cancel_batch,
+    "retry": Engine.retry_batch,
+}
 
 
-def start(
-    page: Page, locale: str, paths: Sequence[str] | None, *choices: Any
-) -> tuple[str, View, gr.Timer, None]:
-    """Queue all files as one batch and empty the upload field.
+@dataclass(frozen=True, slots=True)
+class BatchForm:
+    """The form's values, in the order of its components."""
 
-    ``choices`` are what :func:`options_from` takes after the hotwords.
+    origin: str
+    folder: str
+    files: Sequence[str] | None
+    formats: Sequence[str]
+    on_existing: str
+    output: str
+    recursive: bool
+    patterns: str
+    watch: bool
+
+    def request(self, options: TranscribeOptions) -> BatchRequest:
+        """What it asks the engine for; a relative output folder lies in the chosen one."""
+        if self.origin == UPLOAD:
+            uploads = tuple(Upload(Path(path), Path(path).name) for path in self.files or ())
+            return BatchRequest(
+                options, uploads=uploads, formats=tuple(self.formats), on_existing=self.on_existing
+            )
+        source, output = Path(self.folder), self.output.strip()
+        return BatchRequest(
+            options,
+            source=source,
+            output=source / output if output else None,
+            formats=tuple(self.formats),
+            on_existing=self.on_existing,
+            recursive=self.recursive,
+            patterns=tuple(self.patterns.split()),
+            watch=self.watch,
+        )
+
+
+FIELDS = len(BatchForm.__dataclass_fields__)
+
+
+def browse(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
+    """One folder of the server; without a path the only root, or all of them to choose from."""
+    roots = page.engine.batch_roots()
+    path = str(event.get("folder", ""))
+    if not path and len(roots) != 1:
+        return roots_view(roots)
+    return folder_view(page.engine.browse(Path(path) if path else roots[0].path), roots)
+
+
+def first_folder(page: Page, locale: str) -> View:
+    """Where the browser of folders begins."""
+    return browse(page, locale, {})
+
+
+def start(page: Page, locale: str, *values: Any) -> tuple[View, gr.Timer, None]:
+    """Start a batch from the form's fields and the choices of :func:`options_from`.
+
+    Returns:
+        The view of the batch, the running timer and the empty upload field.
     """
-    if not paths:
+    form = BatchForm(*values[:FIELDS])
+    if form.origin == UPLOAD and not form.files:
         raise refusal("page.no_file", locale)
-    batch_id = uuid.uuid4().hex
-    options = options_from("", *choices)
-    for path in map(Path, paths):
-        page.engine.submit(path, options, name=path.name, origin="batch", batch_id=batch_id)
-    return batch_id, batch_view(page, locale, batch_id, ()), gr.Timer(active=True), None
+    if form.origin == FOLDER and not form.folder:
+        raise refusal("page.no_folder", locale)
+    if not form.formats:
+        raise refusal("page.no_format", locale)
+    batch = page.engine.start_batch(form.request(options_from("", *values[FIELDS:])))
+    return *show(page, locale, {"batch": batch.id}), None
 
 
-def poll(
-    page: Page, locale: str, batch_id: str, known: Sequence[str] | None
-) -> tuple[View, gr.Timer]:
-    """The rows that may have changed: all but those the browser knows as finished."""
-    if not batch_id:
-        return {"batch": "", "order": [], "rows": []}, gr.Timer(active=False)
-    shown = batch_view(page, locale, batch_id, known or ())
-    return shown, gr.Timer(active=shown["left"] > 0)
+def poll(page: Page, locale: str, known: Mapping[str, Any] | None) -> tuple[View, gr.Timer]:
+    """What has changed since the browser's last look.
+
+    Args:
+        known: what the table shows: ``batch``, the revision ``since`` which news are wanted,
+            ``open`` with the states of rows that neither wait nor have ended, and whether the
+            ``recent`` batches are wanted. Without a batch the newest one that runs is taken, else
+            the newest.
+    """
+    asked = known or {}
+    batch_id = str(asked.get("batch", ""))
+    batch = _find(page, batch_id)
+    if batch is None:
+        return NO_BATCH, gr.Timer(active=False)
+    is_other = batch.id != batch_id
+    since = 0 if is_other else int(asked.get("since", 0))
+    news = _news(page, locale, batch, since, asked.get("open") or {})
+    if is_other or asked.get("recent"):
+        news["recent"] = [recent_view(each) for each in page.engine.batches(RECENT)]
+    return news, gr.Timer(active=not batch.state.is_final)
 
 
-def cancel(page: Page, locale: str, batch_id: str) -> View:
-    """Stop every job of the batch that is not finished."""
-    for job in page.engine.jobs(batch_id):
-        with contextlib.suppress(JobStateError):  # it has ended by itself
-            page.engine.cancel(job.id)
-    return batch_view(page, locale, batch_id, ())
+def show(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[View, gr.Timer]:
+    """The batch that was chosen from the list."""
+    return poll(page, locale, {"batch": str(event["batch"]), "recent": True})
 
 
-def archive(page: Page, locale: str, event: Mapping[str, Any], batch_id: str) -> View:
-    """All texts of the batch in one zip file."""
-    format_name = str(event["format"])
-    done = [job for job in page.engine.jobs(batch_id) if job.state in WITH_TEXT]
-    if not done:
+def jump(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[gr.Tabs, View, gr.Timer]:
+    """Turn to this tab with a batch that was chosen elsewhere."""
+    return gr.Tabs(selected="batch"), *show(page, locale, event)
+
+
+def act(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[View, gr.Timer]:
+    """Pause, resume, cancel or retry all of a batch."""
+    _BATCH_ACTIONS[str(event["action"])](page.engine, str(event["batch"]))
+    return show(page, locale, event)
+
+
+def act_on_row(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[View, gr.Timer]:
+    """Pause, resume, cancel or retry one file."""
+    action = str(event["action"])
+    if action == "retry":
+        page.engine.retry_batch_item(str(event["batch"]), int(event["number"]))
+    else:
+        JOB_ACTIONS[action](page.engine, str(event["job"]))
+    return poll(page, locale, event)
+
+
+def archive(page: Page, locale: str, event: Mapping[str, Any]) -> View:
+    """Everything that has text, in one zip with the tree of the batch and its summary."""
+    batch = _find(page, str(event["batch"]))
+    if batch is None:
         raise refusal("page.no_text", locale)
-    paths = [page.engine.export(job.recording_id, format_name) for job in done]
-    target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"tinglu-{format_name}.zip"
-    return view.file_view("download", pack(paths, target), "", time.time_ns())
+    chosen = str(event["format"])
+    path = page.engine.batch_archive(batch.id, (chosen,) if chosen else batch.formats)
+    return file_view("download", path, "", time.time_ns())
+
+
+def export_row(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
+    """One file's result; a zip where the batch has several formats and none was chosen."""
+    chosen, recording_id = str(event["format"]), str(event["recording"])
+    batch = None if chosen else _find(page, str(event["batch"]))
+    formats = batch.formats if batch else (chosen,)
+    paths = [page.engine.export(recording_id, name) for name in formats]
+    if len(paths) == 1:
+        return file_view("download", paths[0], recording_id, time.time_ns())
+    target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"{paths[0].stem}.zip"
+    return file_view("download", pack(paths, target), recording_id, time.time_ns())
 
 
 def pack(paths: Sequence[Path], target: Path) -> Path:
-    """Write files into a new archive; a name that is taken gets a number."""
+    """Write files of different names into a new archive."""
     target.parent.mkdir(parents=True)
-    taken: set[str] = set()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in paths:
-            name, number = path.name, 1
-            while name in taken:
-                number += 1
-                name = f"{path.stem} ({number}){path.suffix}"
-            taken.add(name)
-            bundle.write(path, name)
+            bundle.write(path, path.name)
     return target
 
 
-def batch_view(page: Page, locale: str, batch_id: str, known: Sequence[str]) -> View:
-    """Rows of a batch without those in ``known``; ``left`` counts the unfinished ones sent."""
-    jobs = page.engine.jobs(batch_id)
-    rows = [_row(page, locale, job) for job in jobs if job.id not in known]
+def _find(page: Page, batch_id: str) -> Batch | None:
+    """The batch, or the newest running one, or the newest; ``None`` where there is none."""
+    if batch_id:
+        try:
+            return page.engine.batch(batch_id)
+        except BatchError:
+            pass  # its table is gone, so the page shows another one
+    recent = page.engine.batches(RECENT)
+    running = [batch for batch in recent if not batch.state.is_final]
+    return next(iter([*running, *recent]), None)
+
+
+def _news(page: Page, locale: str, batch: Batch, since: int, shown: Mapping[str, str]) -> View:
+    """A batch with the rows that the browser does not have as they are; ``whole`` with all."""
+    items = page.engine.batch_items(batch.id, since)
+    changed = [item for item in items if item.revision > since or _is_news(item, shown)]
     return {
-        "batch": batch_id,
-        "order": [job.id for job in jobs],
-        "rows": rows,
-        "left": sum(not row["final"] for row in rows),
+        "batch": batch_view(batch, locale),
+        "rows": [item_view(item, locale) for item in changed],
+        "since": max([since, *(item.revision for item in items)]),
+        "whole": since == 0,
     }
 
 
-def _row(page: Page, locale: str, job: Job) -> View:
-    live = page.engine.live(job.id)
-    row = view.live_view(live, len(live.sentences), locale)
-    has_text = live.job.state in WITH_TEXT
-    row["preview"] = page.engine.record(job.recording_id).entry.preview if has_text else ""
-    return row
+def _is_news(item: BatchItem, shown: Mapping[str, str]) -> bool:
+    """Whether an item without a new revision looks other than in the browser."""
+    waiting = ItemState.QUEUED.value
+    return item.state is ItemState.RUNNING or shown.get(str(item.number), waiting) != item.state

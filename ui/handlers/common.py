@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import LiveView, TranscribeOptions
+from asr_core.engine import Engine, Job, LiveView, TranscribeOptions
 from asr_core.errors import AsrError
 from ui import view
 from ui.guard import Page
@@ -22,6 +22,22 @@ MAX_HOTWORDS = 500
 
 OUTLINE_POINTS = 1500
 """Points of a drawn recording, whatever its length: more than a screen has columns to show."""
+
+
+def to_front(engine: Engine, job_id: str) -> Job:
+    """Let a waiting job run before all others."""
+    highest = max((job.priority for job in engine.active_jobs()), default=0)
+    return engine.prioritize(job_id, highest + 1)
+
+
+JOB_ACTIONS: dict[str, Callable[[Engine, str], Job]] = {
+    "pause": Engine.pause,
+    "resume": Engine.resume,
+    "cancel": Engine.cancel,
+    "retry": Engine.retry,
+    "first": to_front,
+}
+"""What can be asked of one job, by the name that the page's buttons send."""
 
 
 def options_from(

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
+from asr_core.engine import JobState
 from asr_core.errors import JobNotFoundError, RecordNotFoundError
+from ui import view
 from ui.guard import Page, refusal
-from ui.handlers.common import job_view, options_from, recorded_name
+from ui.handlers.common import JOB_ACTIONS, job_view, options_from, recorded_name
+from ui.view import View
 
 EMPTY = {"state": "empty"}
+
+OTHERS = 8
+"""Other jobs that are listed by name."""
+
+RECENT = 20
+"""So many batches are looked at for those that run."""
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "例会片段.flac"
 """Half a minute of a synthetic meeting, to try the page with."""
@@ -56,12 +66,35 @@ def reattach(page: Page, locale: str, job_id: str) -> tuple[Any, gr.Timer]:
     return poll(page, locale, job_id, 0) if job_id else (EMPTY, gr.Timer(active=False))
 
 
-def cancel(page: Page, locale: str, job_id: str) -> Any:
-    """Ask the job to stop; the timer goes on until it has, and shows what was kept."""
-    job = page.engine.cancel(job_id)
-    if not job.state.is_final:
-        return gr.skip()
-    return job_view(page, locale, page.engine.live(job_id), 0)
+def attach(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[str, Any, gr.Timer]:
+    """Follow another job of the server."""
+    job_id = str(event["job"])
+    return job_id, *poll(page, locale, job_id, 0)
+
+
+def act(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[Any, Any, gr.Timer]:
+    """Pause, resume, cancel, retry a job or put it first.
+
+    What runs stops after its group of segments; the timer goes on until it has, and shows what
+    was kept.
+
+    Returns:
+        Id of the job to follow from now on, its view and the timer.
+    """
+    job = JOB_ACTIONS[str(event["action"])](page.engine, str(event["job"]))
+    if job.state is JobState.RUNNING:
+        return job.id, gr.skip(), gr.Timer(active=True)
+    return job.id, *poll(page, locale, job.id, 0)
+
+
+def others(page: Page, _locale: str, job_id: str) -> View:
+    """Running and waiting jobs of the server but the one that is shown; a batch is one of them."""
+    jobs = [job for job in page.engine.active_jobs() if job.id != job_id and job.queue == "files"]
+    single = [job for job in jobs if not job.batch_id]
+    batches = [batch for batch in page.engine.batches(RECENT) if not batch.state.is_final]
+    rows = [view.batch_row(batch) for batch in batches]
+    rows += [view.job_row(page.engine.live(job.id)) for job in single[:OTHERS]]
+    return {"rows": rows, "total": len(batches) + len(single)}
 
 
 def take_sample(_page: Page, _locale: str) -> tuple[str, None]:

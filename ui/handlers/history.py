@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import gradio as gr
+
 from ui import view
 from ui.guard import Page
 from ui.view import View
@@ -26,6 +28,12 @@ def turn_page(page: Page, locale: str, event: Mapping[str, Any], query: str) -> 
 def open_entry(page: Page, locale: str, event: Mapping[str, Any]) -> View:
     """The whole transcript of one entry."""
     return view.record_view(page.engine.record(str(event["id"])), locale)
+
+
+def jump(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[gr.Tabs, View]:
+    """Turn to this tab with the transcript of a recording that was chosen elsewhere."""
+    record = page.engine.record(str(event["recording"]))
+    return gr.Tabs(selected="history"), view.record_view(record, locale)
 
 
 def delete_entry(page: Page, locale: str, event: Mapping[str, Any], query: str) -> View:

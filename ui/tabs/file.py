@@ -7,13 +7,14 @@ from typing import Any
 
 import gradio as gr
 
-from ui.guard import Page, guarded
+from ui.guard import Page, guarded, guarded_event
 from ui.handlers import file as handlers
 from ui.i18n import label
 from ui.tabs.parts import (
     POLL_S,
     MoreOptions,
     TranscriptPanel,
+    build_component,
     build_more_options,
     build_transcript_panel,
     queued,
@@ -31,17 +32,28 @@ class _Form:
     start: gr.Button
 
 
-def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> None:
-    """Lay out and wire the tab; ``job`` holds the id of this browser's last job."""
+OTHERS_S = 3.0
+"""How often the list of other jobs is renewed."""
+
+
+def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> gr.HTML:
+    """Lay out and wire the tab; ``job`` holds the id of this browser's last job.
+
+    Returns:
+        The list of other jobs, whose ``open_batch`` is not wired yet.
+    """
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
             form = _build_form(page)
         with gr.Column(elem_classes=["tl-main"], min_width=280):
-            panel = build_transcript_panel(page, "file", empty="empty.hint")
+            others = build_component("jobs", "file-jobs", events="'attach' 'open_batch'")
+            panel = build_transcript_panel(page, "file", empty="empty.hint", follows=True)
     have = gr.Number(0, visible=False)
     timer = gr.Timer(POLL_S, active=False)
     _wire_form(page, form, [job, panel.transcript, timer])
     _wire_job(page, demo, panel, job, have, timer)
+    _wire_others(page, demo, others, [job, panel.transcript, timer])
+    return others
 
 
 def _build_form(page: Page) -> _Form:
@@ -95,4 +107,12 @@ def _wire_job(
     count = "(job, have) => [job, tinglu.have('file-transcript', job)]"
     timer.tick(guarded(page, handlers.poll), [job, have], shown, js=count, **quiet())
     demo.load(guarded(page, handlers.reattach), job, shown, **quiet())
-    panel.on_cancel(guarded(page, handlers.cancel), inputs=job, outputs=panel.transcript, **quiet())
+    panel.on_act(guarded_event(page, handlers.act), None, [job, *shown], **queued())
+
+
+def _wire_others(page: Page, demo: gr.Blocks, others: gr.HTML, followed: list[Any]) -> None:
+    look = guarded(page, handlers.others)
+    demo.load(look, followed[0], others, **quiet())
+    gr.Timer(OTHERS_S).tick(look, followed[0], others, **quiet())
+    followed[0].change(look, followed[0], others, **quiet())
+    others.attach(guarded_event(page, handlers.attach), None, followed, **queued())

@@ -10,7 +10,8 @@ from ui.i18n import label
 from ui.tabs.parts import build_component, build_transcript_panel, queued, quiet
 
 
-def build_history_tab(page: Page, tab: gr.Tab) -> None:
+def build_history_tab(page: Page, tab: gr.Tab) -> gr.HTML:
+    """Lay out and wire the tab. Returns its transcript."""
     with gr.Row(elem_classes=["tl-split", "tl-split-wide"]):
         with (
             gr.Column(elem_classes=["tl-side"], min_width=280),
@@ -37,3 +38,4 @@ def build_history_tab(page: Page, tab: gr.Tab) -> None:
     rows.turn_page(guarded_event(page, handlers.turn_page), query, rows, **quiet())
     rows.delete_entry(guarded_event(page, handlers.delete_entry), query, rows, **queued())
     rows.open_entry(guarded_event(page, handlers.open_entry), None, panel.transcript, **queued())
+    return panel.transcript

@@ -76,10 +76,10 @@ class MoreOptions:
 def build_more_options(page: Page, name: str) -> MoreOptions:
     """A closed box with the choices; their ids begin with ``name``."""
     with gr.Accordion(label("more"), open=False, elem_id=f"{name}-more", elem_classes=["tl-fold"]):
-        punctuation = _switch("punctuation", name)
-        itn = _switch("itn", name)
-        channels = _choice("channels", name, ["mix", "split"])
-        vad = _choice("vad", name, vad_choices(page))
+        punctuation = build_switch("punctuation", name)
+        itn = build_switch("itn", name)
+        channels = build_choice("channels", name, ["mix", "split"])
+        vad = build_choice("vad", name, vad_choices(page))
         track = gr.Dropdown(
             [(label("track_default"), 0), *range(1, _TRACKS + 1)],
             value=0,
@@ -98,17 +98,25 @@ def vad_choices(page: Page) -> list[str]:
     return ["auto", *others, "off"]
 
 
-def _switch(key: str, name: str) -> gr.Checkbox:
-    return gr.Checkbox(True, label=label(key), elem_id=f"{name}-{key}", elem_classes=["tl-switch"])
+def build_switch(key: str, name: str, *, on: bool = True) -> gr.Checkbox:
+    """A choice between on and off; its id is ``name-key``."""
+    return gr.Checkbox(on, label=label(key), elem_id=f"{name}-{key}", elem_classes=["tl-switch"])
 
 
-def _choice(key: str, name: str, values: list[str]) -> gr.Radio:
-    """One of a few; the first one at first."""
+def build_choice(
+    key: str, name: str, values: list[str], *, bare: bool = False, visible: bool = True
+) -> gr.Radio:
+    """One of a few side by side; the first one at first. Its id is ``name-key``.
+
+    A ``bare`` one shows neither its name nor an explanation.
+    """
     return gr.Radio(
         [(label(f"{key}_{value}"), value) for value in values],
         value=values[0],
         label=label(key),
-        info=label(f"{key}_info"),
+        info=None if bare else label(f"{key}_info"),
+        show_label=not bare,
+        visible=visible,
         elem_id=f"{name}-{key}",
         elem_classes=["tl-choice"],
     )
@@ -121,23 +129,27 @@ class TranscriptPanel:
     transcript: gr.HTML
     carrier: gr.HTML
 
-    def on_cancel(self, handler: Callable[..., Any], **wiring: Any) -> None:
-        self.transcript.cancel_job(handler, **wiring)
+    def on_act(self, handler: Callable[..., Any], *wiring: Any, **more: Any) -> None:
+        self.transcript.job_act(handler, *wiring, **more)
 
 
-def build_transcript_panel(page: Page, name: str, *, empty: str) -> TranscriptPanel:
+def build_transcript_panel(
+    page: Page, name: str, *, empty: str, follows: bool = False
+) -> TranscriptPanel:
     """Transcript with player and export.
 
     Args:
         page: the page it belongs to.
         name: its ids begin with it.
         empty: key of what it says while it shows nothing, without ``js.``.
+        follows: it follows a job, which can be paused, cancelled and tried again there.
     """
     transcript = build_component(
         "transcript",
         f"{name}-transcript",
-        events="'cancel_job' 'export_as' 'playback' 'outline'",
+        events="'job_act' 'export_as' 'playback' 'outline'",
         formats=list(view.FORMATS),
+        actions=follows,
         empty=empty,
     )
     carrier = build_component("carrier", f"{name}-carrier", target=f"{name}-transcript")
