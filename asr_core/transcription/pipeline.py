@@ -32,6 +32,7 @@ from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.channel import Channel, Speaker
 from asr_core.transcription.checkpoints import Checkpoints, NoCheckpoints
 from asr_core.transcription.options import TranscribeOptions
+from asr_core.transcription.pace import Pace
 from asr_core.transcription.scheduler import RecognizerWorker
 
 logger = logging.getLogger(__name__)
@@ -193,8 +194,7 @@ class _Run:
     _group_passes: int = _FIRST_GROUP_PASSES
     _told: int = 0  # position of the last progress report, samples
     _started: float = field(default_factory=time.monotonic)
-    _fresh_position: int = 0  # where recognition went on, samples
-    _fresh_since: float = field(default_factory=time.monotonic)
+    _pace: Pace = field(default_factory=Pace)
 
     def run(self) -> bool:
         """Work through the recording. Returns whether it was cancelled."""
@@ -266,8 +266,7 @@ class _Run:
             done = max(done, end)
         self.earlier_ms = sum(channel.earlier_ms for channel in self._channels)
         if self.earlier_ms > earlier_ms:
-            # Nothing that was known before says how long the rest will take.
-            self._fresh_position, self._fresh_since = done, time.monotonic()
+            self._pace.restart(done / SAMPLE_RATE_HZ, time.monotonic())
         if done:
             self._report(done, self._release(min(c.settled_ms for c in self._channels)))
 
@@ -283,14 +282,13 @@ class _Run:
         self._told = max(self._told, position)
         if self.on_event is None:
             return
-        elapsed_ms = int((time.monotonic() - self._started) * 1000)
+        now = time.monotonic()
+        elapsed_ms = int((now - self._started) * 1000)
         total_ms = self.source.info.duration_ms
         done_ms = position // _MS_SAMPLES
-        remaining_ms = None
-        fresh_ms = done_ms - self._fresh_position // _MS_SAMPLES
-        if total_ms and fresh_ms > 0:
-            pace = (time.monotonic() - self._fresh_since) / fresh_ms
-            remaining_ms = int(1000 * pace * max(total_ms - done_ms, 0))
+        self._pace.add(done_ms / 1000, now)
+        left_s = self._pace.remaining_s(total_ms / 1000) if total_ms else None
+        remaining_ms = None if left_s is None else int(left_s * 1000)
         self.on_event(
             Progress(
                 done_ms=done_ms,
