@@ -18,6 +18,7 @@ Usage: ./run.sh [COMMAND] [ARGUMENTS]
 
   serve [--host H] [--port P] [--device D]   the page in the browser (default)
   transcribe FILE...                         text of recordings on standard output
+  batch DIR                                  a folder of recordings, into DIR/transcripts
   models list|install NAME|verify            the models of this installation
   test [PYTEST ARGUMENTS]                    the tests, with their own packages
   help                                       this text

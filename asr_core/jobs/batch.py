@@ -131,6 +131,7 @@ class BatchDesk:
             StoreError: there is no room for what was sent.
         """
         row = self._checked(request, bound=bound)
+        self._end_abandoned(row.output)
         if row.source is None:
             self._inbox.accept(row.id, request.uploads)
         try:
@@ -149,19 +150,13 @@ class BatchDesk:
     def take_up(self, request: BatchRequest) -> Batch:
         """Go on with an unfinished batch that was asked for in the same words, or begin it.
 
-        Other unfinished batches of a dead process on the same output folder are cancelled.
-
         Raises:
             BatchError, StoreError: as :meth:`start`.
         """
         wanted = self._checked(request, bound=False)
         for row in self._store.unfinished():
-            is_ours = row.queue == self._queue and row.is_abandoned
-            if row.output != wanted.output or not is_ours:
-                continue
-            if _same_words(row, wanted):
+            if row.queue == self._queue and row.is_abandoned and _same_words(row, wanted):
                 return self.retry(row.id)
-            self.cancel(row.id)
         return self.start(request, bound=False)
 
     def recent(self, limit: int = 20) -> tuple[Batch, ...]:
@@ -318,6 +313,12 @@ class BatchDesk:
             return path.resolve(), None
         real, root = folders.permitted(path, self.roots())
         return real, root.path
+
+    def _end_abandoned(self, output: Path | None) -> None:
+        """Cancel what interrupted commands left on an output folder: other words count now."""
+        for row in self._store.unfinished():
+            if row.output == output is not None and row.queue == "cli" and row.is_abandoned:
+                self.cancel(row.id)
 
     def _view(self, row: BatchRow) -> Batch:
         return batch_view(row, [self._shown(one) for one in self._store.items(row.id)])

@@ -45,7 +45,7 @@ def summary_content(items: Sequence[BatchItem], locale: str) -> bytes:
                 plain_cell(item.path),
                 message(f"batch.state.{item.state.value}", locale),
                 whole_clock(item.duration_ms) if item.duration_ms else "",
-                f"{item.processing_ms / 1000:.1f}" if item.processing_ms else "",
+                f"{item.processing_ms / 1000:.1f}" if item.speed else "",
                 f"{item.speed:.1f}" if item.speed else "",
                 plain_cell("; ".join(item.outputs) if item.state in _WITH_TEXT else ""),
                 plain_cell(reason(item, locale)),

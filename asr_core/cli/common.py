@@ -1,0 +1,126 @@
+"""What every command shares: options of a transcription, exit codes, lines for people."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from asr_core.audio.raw import parse_raw
+from asr_core.engine import TranscribeOptions
+from asr_core.errors import SettingsError
+
+OK, SOME_FAILED, USAGE = 0, 1, 2
+
+_VAD_CHOICES = ("silero", "fsmn", "off")
+_MAX_HOTWORDS_BYTES = 1024 * 1024
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that decide over a text."""
+    parser.add_argument(
+        "--hotwords", metavar="FILE|WORDS", help="file with one word a line, or words"
+    )
+    parser.add_argument("--model", metavar="NAME", help="see 'models list'")
+    parser.add_argument("--device", metavar="auto|cpu|npu:N", help="where the model runs")
+    parser.add_argument(
+        "--vad", choices=_VAD_CHOICES, help="off: no speech detection, fixed windows"
+    )
+    parser.add_argument(
+        "--channels",
+        choices=("mix", "split"),
+        default="mix",
+        help="split: transcribe each channel on its own, as a speaker (default: mix)",
+    )
+    parser.add_argument(
+        "--track", type=_track, metavar="N", help="audio track of a video, counted from 1"
+    )
+    parser.add_argument(
+        "--raw",
+        type=_raw,
+        metavar="ENCODING:RATE:CHANNELS",
+        help="the files are PCM without a header, for example s16le:16000:1",
+    )
+    parser.add_argument("--no-itn", action="store_true", help="leave numbers as they are spoken")
+    parser.add_argument("--no-punctuation", action="store_true", help="no punctuation marks")
+
+
+def options_of(arguments: argparse.Namespace) -> TranscribeOptions:
+    """What :func:`add_options` has read.
+
+    Raises:
+        SettingsError: the file of hotwords cannot be read.
+    """
+    return TranscribeOptions(
+        vad=arguments.vad,
+        itn=not arguments.no_itn,
+        punctuation=not arguments.no_punctuation,
+        hotwords=_hotwords(arguments.hotwords),
+        channels=arguments.channels,
+        track=arguments.track,
+        raw=arguments.raw or "",
+    )
+
+
+def on_first_interrupt(stop: Callable[[], None]) -> None:
+    """The first Ctrl-C asks for a stop, a second one ends the process at once."""
+
+    def interrupted(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        stop()
+
+    signal.signal(signal.SIGINT, interrupted)
+
+
+def tell(line: str) -> None:
+    """One line on standard error, over a progress line if there is one."""
+    start = "\r\x1b[K" if sys.stderr.isatty() else ""
+    print(f"{start}{line}", file=sys.stderr)
+
+
+def show_progress(line: str) -> None:
+    """A line on the terminal that the next one takes the place of."""
+    sys.stderr.write(f"\r\x1b[K{line}")
+    sys.stderr.flush()
+
+
+def _track(value: str) -> int:
+    number = int(value)
+    if number < 1:
+        raise argparse.ArgumentTypeError("tracks are counted from 1")
+    return number
+
+
+def _raw(value: str) -> str:
+    try:
+        parse_raw(value)
+    except SettingsError as exc:
+        raise argparse.ArgumentTypeError(f"must be {exc.details['allowed']}") from exc
+    return value
+
+
+def _hotwords(value: str | None) -> tuple[str, ...]:
+    """Words from a file (one a line) or from the argument itself (separated by spaces, commas)."""
+    if not value:
+        return ()
+    path = Path(value)
+    try:
+        is_file = path.is_file()
+    except OSError:
+        is_file = False
+    if not is_file:
+        words = value.replace(",", " ").replace("，", " ").split()
+    else:
+        try:
+            with path.open(encoding="utf-8-sig") as file:
+                words = [line.strip() for line in file.read(_MAX_HOTWORDS_BYTES).splitlines()]
+        except (OSError, UnicodeDecodeError) as exc:
+            raise SettingsError(
+                f"hotword file {path} cannot be read: {exc}",
+                name="--hotwords",
+                value=value,
+                allowed="UTF-8",
+            ) from exc
+    return tuple(dict.fromkeys(word for word in words if word))

@@ -1,0 +1,58 @@
+"""The commands by name, and the outer frame of each."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from asr_core.cli import batch, models, transcribe
+from asr_core.cli.common import SOME_FAILED, USAGE, tell
+from asr_core.errors import AsrError, SettingsError, UnknownModelError
+from asr_core.messages import describe
+from asr_core.settings import Settings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit code; argparse itself exits with 2 on a wrong call."""
+    arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A C locale must not make Chinese text an error.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        settings = Settings.from_env(
+            os.environ,
+            model=getattr(arguments, "model", None),
+            device=getattr(arguments, "device", None),
+        )
+    except SettingsError as exc:
+        tell(describe(exc, "zh-CN"))
+        return USAGE
+    logging.basicConfig(level=max(logging.WARNING, logging.getLevelName(settings.log_level)))
+    try:
+        code: int = arguments.run(arguments, settings)
+    except (UnknownModelError, SettingsError) as exc:
+        tell(describe(exc, settings.locale))
+        return USAGE
+    except AsrError as exc:
+        tell(describe(exc, settings.locale))
+        return SOME_FAILED
+    except BrokenPipeError:
+        # The reader of standard output has enough; the interpreter must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SOME_FAILED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="run.sh", description="Offline Mandarin transcription on the command line."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    transcribe.register(commands.add_parser("transcribe", help="transcribe audio or video files"))
+    batch.register(commands.add_parser("batch", help="transcribe a folder"))
+    models.register(commands.add_parser("models", help="list, install or verify models"))
+    return parser
