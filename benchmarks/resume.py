@@ -1,8 +1,8 @@
 """A long recording whose process is killed half-way: what is recognized twice, what differs.
 
-    .venv/bin/python -m benchmarks.resume RECORDING [--minutes 180] [--kill-at 0.5]
+    .venv/bin/python -m benchmarks.resume RECORDING [--minutes 180] [--pause 0] [--kill-at 0.5]
 
-The recording is repeated until it is long enough, then transcribed twice: once undisturbed, once by
+The recording is repeated until it is long enough, with silence in between if asked for, then transcribed twice: once undisturbed, once by
 a process that is killed with SIGKILL and started again. Prints the segments that the recognizer saw
 in both, whether the transcripts are equal, and how far the estimate of the remaining time was off
 after the first tenth. Exit code 1 when a segment was seen twice or the transcripts differ.
@@ -22,6 +22,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import soundfile
 
 from asr_core.audio.segmenter import Segment
 from asr_core.engine import Engine, Job, TranscribeOptions
@@ -120,6 +123,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recording", type=Path)
     parser.add_argument("--minutes", type=float, default=180)
+    parser.add_argument("--pause", type=float, default=0, help="seconds of silence in between")
     parser.add_argument("--kill-at", type=float, default=0.5)
     parser.add_argument("--child", nargs=2, type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -130,7 +134,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         long = folder / "long.wav"
-        repeat(arguments.recording, arguments.minutes, long)
+        paused = folder / "paused.wav"
+        samples, rate_hz = soundfile.read(arguments.recording, dtype="int16")
+        silence = np.zeros(int(arguments.pause * rate_hz), np.int16)
+        soundfile.write(paused, np.concatenate([samples, silence]), rate_hz)
+        repeat(paused, arguments.minutes, long)
         looks = run(folder / "whole", long, folder / "whole.log", None)
         whole = transcript_of(folder / "whole")
         report_estimates(looks, whole.duration_ms)
