@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import unicodedata
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from tests.seeding import finish, open_history
 from tests.unit.audio.encoders import pyav, words
 from tests.unit.audio.judging import decode, voice_match
 from ui.guard import Page
-from ui.handlers import batch, common
+from ui.handlers import common
 
 ROOT = Path(__file__).resolve().parents[3]
 FAMILY = "👨‍👩‍👧"
@@ -176,17 +175,6 @@ def test_any_name_and_number_can_be_written(name, number):
     assert made.endswith(".docx")
     assert not {"/", "\\", "\0", "\n"} & set(made)
     assert made.strip(" .") not in ("", "docx")
-
-
-def test_a_packed_batch_keeps_the_names(tmp_path):
-    made = []
-    for index, name in enumerate(["会议.wav", "会议.m4a", of_bytes("语", ".wav")]):
-        path = tmp_path / str(index) / file_name(name, "srt")
-        path.parent.mkdir()
-        path.write_text("1", encoding="utf-8")
-        made.append(path)
-    with zipfile.ZipFile(batch.pack(made, tmp_path / "zip" / "all.zip")) as bundle:
-        assert bundle.namelist() == ["会议.srt", "会议 (2).srt", made[2].name]
 
 
 @pytest.mark.model
