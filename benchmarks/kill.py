@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from asr_core.engine import Engine, TranscribeOptions
-from asr_core.jobs.batch_model import BatchRequest, BatchState, ItemState
+from asr_core.engine import Engine
+from asr_core.jobs.batch_model import BatchState, ItemState
 from asr_core.settings import Settings
 from benchmarks.machine import describe_machine
 
@@ -63,9 +63,22 @@ def environment(home: Path, source: Path) -> dict[str, str]:
 
 
 def begin(home: Path, source: Path) -> None:
-    """Ask for the batch as the page does; the server that is started next finds it."""
-    with Engine(Settings.from_env(environment(home, source))) as engine:
-        engine.start_batch(BatchRequest(TranscribeOptions(), source=source))
+    """Ask for the batch as the page does, in a process that ends; the server goes on with it."""
+    program = (
+        "import os, sys; from pathlib import Path;"
+        "from asr_core.engine import Engine, TranscribeOptions;"
+        "from asr_core.jobs.batch_model import BatchRequest;"
+        "from asr_core.settings import Settings;"
+        "engine = Engine(Settings.from_env(os.environ));"
+        "engine.start_batch(BatchRequest(TranscribeOptions(), source=Path(sys.argv[1])));"
+        "engine.close()"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, str(source)],
+        cwd=ROOT,
+        env=environment(home, source),
+        check=True,
+    )
 
 
 def command(mode: str, source: Path) -> list[str]:

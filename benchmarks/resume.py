@@ -2,10 +2,11 @@
 
     .venv/bin/python -m benchmarks.resume RECORDING [--minutes 180] [--pause 0] [--kill-at 0.5]
 
-The recording is repeated until it is long enough, with silence in between if asked for, then transcribed twice: once undisturbed, once by
-a process that is killed with SIGKILL and started again. Prints the segments that the recognizer saw
-in both, whether the transcripts are equal, and how far the estimate of the remaining time was off
-after the first tenth. Exit code 1 when a segment was seen twice or the transcripts differ.
+The recording is repeated until it is long enough, with silence in between if asked for, then
+transcribed twice: once undisturbed, once by a process that is killed with SIGKILL and started
+again. Prints the segments that the recognizer saw in both, whether the transcripts are equal, and
+how far the estimate of the remaining time was off after the first tenth. Exit code 1 when a segment
+was seen twice or the transcripts differ.
 """
 
 from __future__ import annotations
