@@ -142,8 +142,9 @@ def _report(batch: Batch, items: Sequence[BatchItem], locale: str) -> None:
         tell(message("error.batch.empty", locale))
     counts = "，" if locale == "zh-CN" else ", "
     line = counts.join(
-        f"{message(f'batch.state.{state.value}', locale)} {count}"
-        for state, count in batch.items.items()
+        f"{message(f'batch.state.{state.value}', locale)} {batch.items[state]}"
+        for state in ItemState
+        if state in batch.items
     )
     tell(message("cli.batch_total", locale, counts=line or "0", output=batch.output))
     if not batch.state.is_final:

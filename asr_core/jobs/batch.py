@@ -103,8 +103,12 @@ class BatchDesk:
             row = self._store.item_of_job(batch.id, job.recording_id)
         except BatchError:
             return
-        self._work.settle(batch, row)
-        self._keeper.touch(batch.id)
+        is_settled = False
+        try:
+            self._work.settle(batch, row)
+            is_settled = True
+        finally:
+            self._keeper.touch(batch.id, tidy=not is_settled)
 
     def roots(self) -> tuple[Root, ...]:
         """Folders of the server that may be offered."""

@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 _SUMMARY_PAUSE_S = 2.0  # between two summaries of a batch that goes on
 _RETRY_S = 5.0  # pause after the database refused
 _LOOK_S = 1.0  # how often states that another process may change are looked at
+_TIDY_S = 30.0  # how often half done files are looked for without any hint
 _EVERY_REVISION = 2**62
 
 
@@ -70,6 +71,7 @@ class BatchKeeper:
         self._woken = False
         self._stopping = False
         self._dirty: dict[str, float] = {}  # batches with changes: when a summary is due
+        self._tidy_due: dict[str, float] = {}  # when half done files are looked for again
         self._watches: dict[str, _Watch] = {}  # of the thread alone
         self._thread: threading.Thread | None = None
 
@@ -98,9 +100,16 @@ class BatchKeeper:
         if self._thread is not None:
             self._thread.join()
 
-    def touch(self, batch_id: str) -> None:
-        """Something of a batch has changed: look at it, and write its summary soon."""
+    def touch(self, batch_id: str, *, tidy: bool = True) -> None:
+        """Something of a batch has changed: look at it, and write its summary soon.
+
+        Args:
+            batch_id: which batch.
+            tidy: something may be half done.
+        """
         with self._wake:
+            if tidy:
+                self._tidy_due.pop(batch_id, None)
             self._dirty.setdefault(batch_id, time.monotonic() + _SUMMARY_PAUSE_S)
             self._woken = True
             self._wake.notify_all()
@@ -135,6 +144,8 @@ class BatchKeeper:
                 # The guard of the loop: whatever happened, the other batches must still go on.
                 logger.exception("batches failed, next try in %s s", _RETRY_S)
                 pause_s = _RETRY_S
+                with self._wake:
+                    self._tidy_due.clear()
 
     def _wait(self, pause_s: float) -> bool:
         """Sleep until there may be something to do; false when the thread is to end."""
@@ -150,16 +161,18 @@ class BatchKeeper:
             self._watch(batch)
         elif is_running and not batch.planned:
             self._plan(batch)
-        self._tidy(batch)
+        if self._is_tidying_due(batch.id):
+            self._tidy(batch)
         with self._work.lock:
             batch = self._store.get(batch.id)
-            is_left = bool(self._store.items(batch.id, since=_EVERY_REVISION))
-            if batch.state.is_final or batch.watch or not batch.planned or is_left:
+            goes_on = batch.watch or not batch.planned or self._store.has_open(batch.id)
+            if batch.state.is_final or goes_on:
                 return
             self._summarize(batch)
             self._store.set_state(batch.id, BatchState.DONE)
         with self._wake:
             self._dirty.pop(batch.id, None)
+            self._tidy_due.pop(batch.id, None)
         self._writer.forget(batch.id)
         self._inbox.remove(batch.id)
         logger.info("batch done id=%s", batch.id)
@@ -231,6 +244,14 @@ class BatchKeeper:
             for batch_id in due:
                 del self._dirty[batch_id]
             return due
+
+    def _is_tidying_due(self, batch_id: str) -> bool:
+        now_s = time.monotonic()
+        with self._wake:
+            is_due = now_s >= self._tidy_due.get(batch_id, 0.0)
+            if is_due:
+                self._tidy_due[batch_id] = now_s + _TIDY_S
+            return is_due
 
     def _is_stopping(self) -> bool:
         with self._wake:

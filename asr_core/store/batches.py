@@ -235,7 +235,7 @@ class BatchStore:
             id IN (
                 SELECT i.batch_id FROM batch_items i JOIN jobs j ON j.number = (
                     SELECT max(number) FROM jobs
-                    WHERE recording_id = i.recording_id AND batch_id = i.batch_id
+                    WHERE recording_id = i.recording_id AND +batch_id = i.batch_id
                 )
                 WHERE j.state IN ('done', 'partial', 'failed', 'cancelled')
                   AND (i.state = '' OR i.settled_job != j.id)
@@ -251,6 +251,16 @@ class BatchStore:
         )
         values = {"batch": batch_id, "since": since}
         return self._database.read(lambda db: find_items(db, where, values))
+
+    def has_open(self, batch_id: str) -> bool:
+        """Whether an item waits, runs or has an end that is not written down."""
+        sql = """
+            SELECT EXISTS (SELECT 1 FROM batch_items WHERE batch_id = :batch AND state = '')
+                OR EXISTS (SELECT 1 FROM jobs WHERE batch_id = :batch
+                           AND state IN ('queued', 'running', 'interrupted'))
+        """
+        found = self._database.read(lambda db: db.execute(sql, {"batch": batch_id}).fetchone())
+        return bool(found[0])
 
     def item(self, batch_id: str, number: int) -> ItemRow:
         """Raises BatchError ``not_found`` when the batch has no such item."""
