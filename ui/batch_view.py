@@ -13,11 +13,16 @@ NO_BATCH: View = {"batch": None, "rows": [], "since": 0, "whole": True}
 """What the table shows where there has never been a batch."""
 
 
+def has_ended(batch: Batch) -> bool:
+    """Whether nothing changes by itself any more: what runs when a batch ends stops later."""
+    return batch.state.is_final and all(state.is_final for state in batch.items)
+
+
 def batch_view(batch: Batch, locale: str) -> View:
     """What stands above the table."""
     return {
         **recent_view(batch),
-        "final": batch.state.is_final,
+        "final": has_ended(batch),
         "watching": batch.watch and not batch.state.is_final,
         "counts": {state.value: count for state, count in batch.items.items()},
         "good": sum(count for state, count in batch.items.items() if state.is_good),

@@ -3,6 +3,7 @@
   "use strict";
   const { t, el, clock, span, day, badge, define, share, Rows } = window.tinglu;
 
+  const HOUR_MS = 3600000;
   const RECENT_EVERY = 10; // polls between two looks at the list of batches
   const ALL_EVERY = 10; // polls between two looks at all rows, where the sums differ
   const OPEN = new Set(["running", "paused", "interrupted"]);
@@ -16,6 +17,9 @@
   const SIGNS = { pause: "❚❚", resume: "▶", cancel: "×", download: "↓" };
   const WORDS = { retry: "act.retry", open: "batch.open" };
   const HAS_TEXT = (row) => row.recording && (row.state === "done" || row.state === "partial" || row.state === "skipped");
+
+  /** Where its results are; before there are any, only where they will go. */
+  const filesOf = (row) => (["done", "partial", "skipped"].includes(row.state) ? row.outputs : []);
 
   class Batch {
     constructor({ root, trigger }) {
@@ -157,7 +161,7 @@
       if (view.counts.failed || view.counts.refused) words.push(t("batch.failed", { count: (view.counts.failed || 0) + (view.counts.refused || 0) }));
       if (view.counts.partial) words.push(t("batch.partial", { count: view.counts.partial }));
       if (view.counts.cancelled) words.push(t("batch.cancelled", { count: view.counts.cancelled }));
-      if (view.total_ms) words.push(t("batch.length", { time: span(view.total_ms) }));
+      if (view.total_ms) words.push(t("batch.length", { time: view.total_ms < HOUR_MS ? clock(view.total_ms) : span(view.total_ms) }));
       if (!view.final && view.remaining_ms !== null && view.ended < view.total) words.push(t("remaining", { time: span(view.remaining_ms) }));
       return words;
     }
@@ -249,7 +253,7 @@
 
     /** What became of a file, in words. */
     outcome(row) {
-      const files = row.outputs.map((path) => path.slice(path.lastIndexOf("/") + 1)).join(t("batch.comma"));
+      const files = filesOf(row).map((path) => path.slice(path.lastIndexOf("/") + 1)).join(t("batch.comma"));
       if (row.error) return row.error;
       const note = row.note ? t(`batch.note.${row.note}`) : "";
       return [note, files].filter(Boolean).join(t("batch.colon"));
@@ -276,7 +280,7 @@
     /** Everything about the chosen row, without any ellipsis. */
     show(row) {
       this.selected = row.n;
-      const facts = [[t("col.name"), row.path], [t("col.result"), [this.outcomeNote(row), ...row.outputs].filter(Boolean).join("\n")]].filter(([, text]) => text);
+      const facts = [[t("col.name"), row.path], [t("col.result"), [this.outcomeNote(row), ...filesOf(row)].filter(Boolean).join("\n")]].filter(([, text]) => text);
       const close = el("button", { type: "button", class: "tl-icon", text: "×", "aria-label": t("batch.close"), onclick: () => this.unshow() });
       this.detail.replaceChildren(close, ...facts.flatMap(([name, text]) => [el("span", { class: "tl-detail-name", text: name }), el("span", { class: "tl-detail-text", text })]));
       this.detail.hidden = false;

@@ -5,6 +5,7 @@
 
   const locale = navigator.language.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
   const table = window.tingluMessages[locale];
+  const MANY_HOURS = 24; // beyond these nobody counts minutes
   const makers = {};
   const mounted = {};
 
@@ -55,7 +56,9 @@
     const minutes = Math.max(0, Math.round(ms / 60000));
     if (minutes < 1) return t("span.less");
     if (minutes < 60) return t("span.minutes", { minutes });
-    return t("span.hours", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
+    const hours = Math.floor(minutes / 60);
+    if (hours >= MANY_HOURS || minutes % 60 === 0) return t("span.whole_hours", { hours: Math.round(minutes / 60) });
+    return t("span.hours", { hours, minutes: minutes % 60 });
   }
 
   /** 1536000 bytes as 1.5 MB. */

@@ -3,6 +3,8 @@
   "use strict";
   const { t, el, define, size } = window.tinglu;
 
+  const LONGEST_MS = 4000;
+
   class Folders {
     constructor({ root, trigger }) {
       this.trigger = trigger;
@@ -16,6 +18,7 @@
 
     go(path) {
       this.list.classList.add("tl-waiting");
+      setTimeout(() => this.list.classList.remove("tl-waiting"), LONGEST_MS); // a refusal brings no view
       this.trigger("browse", { folder: path }); // Gradio takes a "path" for a file of its own
     }
 

@@ -106,9 +106,11 @@
       this.trigger = trigger;
       this.summary = el("summary");
       this.list = el("div", { class: "tl-others", role: "list" });
-      this.box = el("details", { class: "tl-card tl-running", hidden: true }, this.summary, this.list);
+      this.more = el("p", { class: "tl-meta", hidden: true });
+      this.box = el("details", { class: "tl-card tl-running", hidden: true }, this.summary, this.list, this.more);
       root.append(this.box);
       this.seen = false;
+      this.nodes = new Map(); // key to node, so that a click or the focus outlives the news
     }
 
     update({ rows, total }) {
@@ -116,22 +118,35 @@
       this.summary.textContent = t(attached ? "jobs.others" : "jobs.title", { count: total });
       if (rows.length && !this.seen) this.box.open = !attached;
       this.seen = rows.length > 0;
-      const focused = document.activeElement && document.activeElement.dataset.key;
-      this.list.replaceChildren(...rows.map((row) => this.row(row)));
-      if (total > rows.length) this.list.append(el("span", { class: "tl-muted", text: t("jobs.more", { count: total - rows.length }) }));
-      if (focused) [...this.list.querySelectorAll("[data-key]")].filter((node) => node.dataset.key === focused).forEach((node) => node.focus());
+      const kept = new Map();
+      for (const row of rows) {
+        const key = row.batch || row.job;
+        const node = this.nodes.get(key) || this.node(row);
+        this.draw(node.firstChild, row);
+        kept.set(key, node);
+        if (this.list.children[kept.size - 1] !== node) this.list.insertBefore(node, this.list.children[kept.size - 1] || null);
+      }
+      for (const [key, node] of this.nodes) if (!kept.has(key)) node.remove();
+      this.nodes = kept;
+      this.more.hidden = total <= rows.length;
+      this.more.textContent = t("jobs.more", { count: total - rows.length });
       this.box.hidden = !rows.length;
     }
 
-    row(row) {
-      const words = row.batch ? t("jobs.batch", row) : [row.total_ms ? clock(row.total_ms) : "", row.position ? t("queue_position", { count: row.position }) : ""].filter(Boolean).join(" · ");
-      const part = share(row);
-      const open = () => (row.batch ? this.trigger("open_batch", { batch: row.batch }) : this.trigger("attach", { job: row.job }));
+    node({ batch, job, name }) {
+      const open = () => (batch ? this.trigger("open_batch", { batch }) : this.trigger("attach", { job }));
       return el("div", { class: "tl-other", role: "listitem" },
-        el("button", { type: "button", class: "tl-other-open", "data-key": row.batch || row.job, title: row.name, onclick: open },
-          el("span", { class: "tl-other-name", text: row.name }), badge(row.state),
-          el("span", { class: "tl-meta", text: row.state === "running" && !row.batch ? `${Math.round(part * 100)}%` : "" }),
-          el("span", { class: "tl-meta", text: words })));
+        el("button", { type: "button", class: "tl-other-open", title: name, onclick: open },
+          el("span", { class: "tl-other-name", text: name }), el("span"), el("span", { class: "tl-meta" })));
+    }
+
+    draw(button, row) {
+      const [, state, meta] = button.children;
+      const words = row.batch
+        ? [t("jobs.batch", row)]
+        : [row.state === "running" && row.total_ms ? `${Math.round(share(row) * 100)}%` : "", row.total_ms ? clock(row.total_ms) : "", row.position ? t("queue_position", { count: row.position }) : ""];
+      state.replaceChildren(badge(row.state));
+      meta.textContent = words.filter(Boolean).join(" · ");
     }
   }
 

@@ -188,6 +188,7 @@ def test_waiting_job_tells_its_place_and_can_be_put_first(
     expect(panel.locator(".tl-meta")).to_contain_text("排队第 2 位")
     panel.locator("[data-action=first]").click()
     expect(panel.locator(".tl-meta")).to_contain_text("排队第 1 位")
+    page.locator("#file-jobs summary").click()
     for _ in range(2):
         page.locator("#file-jobs .tl-other-open").first.click()
         expect(panel.locator(".tl-name")).to_have_text(long_recording.name)

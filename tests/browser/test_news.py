@@ -116,7 +116,7 @@ def test_two_thousand_rows_are_not_all_in_the_page_but_all_within_reach(served, 
     show_rows(page, 2000)
     rows = page.locator("#batch-rows .tl-rows > .tl-row")
     expect(page.locator("#batch-rows .tl-summary")).to_contain_text(
-        "200/2000 完成 · 共 2500 小时 0 分录音 · 剩余约 1 小时 20 分"
+        "200/2000 完成 · 录音共 2500 小时 · 剩余约 1 小时 20 分"
     )
     expect(rows.first).to_contain_text("1.wav")
     assert rows.count() < 80

@@ -140,6 +140,12 @@ def test_choices_reach_the_batch(page, engine, root):
     assert (timer.active, field) == (True, None)
 
 
+def test_options_that_were_never_opened_are_the_defaults(page, engine, root):
+    view, *_ = start(page, root, output=None, patterns=None)
+    made = engine.batch(view["batch"]["id"])
+    assert (made.output, made.patterns) == (root / "transcripts", ())
+
+
 def test_what_is_missing_is_asked_for(page, root):
     with pytest.raises(gr.Error, match="请先选择一个文件"):
         start(page, origin="upload", files=[])
@@ -236,29 +242,44 @@ def test_row_tells_the_reason_in_the_visitors_language():
     assert batch_view.item_view(ITEM, "en")["error"] == ""
 
 
+BATCH = Batch(
+    id="b",
+    name="录音",
+    source=Path("/r"),
+    output=Path("/r/transcripts"),
+    formats=("txt",),
+    on_existing="skip",
+    options=TranscribeOptions(),
+    recursive=True,
+    patterns=(),
+    watch=True,
+    created_ms=1,
+    state=BatchState.RUNNING,
+)
+
+
 def test_sums_stand_above_the_table():
     some = {ItemState.DONE: 3, ItemState.SKIPPED: 1, ItemState.FAILED: 1, ItemState.QUEUED: 2}
-    made = Batch(
-        id="b",
-        name="录音",
-        source=Path("/r"),
-        output=Path("/r/transcripts"),
-        formats=("txt",),
-        on_existing="skip",
-        options=TranscribeOptions(),
-        recursive=True,
-        patterns=(),
-        watch=True,
-        created_ms=1,
-        state=BatchState.RUNNING,
-        items=some,
-    )
+    made = replace(BATCH, items=some)
     view = batch_view.batch_view(made, "zh-CN")
     assert (view["total"], view["ended"], view["good"], view["final"]) == (7, 5, 4, False)
     assert (view["counts"], view["watching"]) == (
         {"done": 3, "skipped": 1, "failed": 1, "queued": 2},
         True,
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "items", "ended"),
+    [
+        (BatchState.CANCELLED, {ItemState.DONE: 1, ItemState.RUNNING: 1}, False),
+        (BatchState.CANCELLED, {ItemState.DONE: 1, ItemState.PARTIAL: 1}, True),
+        (BatchState.RUNNING, {ItemState.DONE: 1}, False),
+        (BatchState.DONE, {}, True),
+    ],
+)
+def test_cancelled_batch_is_followed_until_what_runs_has_stopped(state, items, ended):
+    assert batch_view.has_ended(replace(BATCH, state=state, items=items)) is ended
 
 
 def test_root_inside_a_root_is_named_by_the_inner_one():

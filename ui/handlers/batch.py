@@ -22,7 +22,15 @@ from asr_core.engine import (
     Upload,
 )
 from asr_core.errors import BatchError
-from ui.batch_view import NO_BATCH, batch_view, folder_view, item_view, recent_view, roots_view
+from ui.batch_view import (
+    NO_BATCH,
+    batch_view,
+    folder_view,
+    has_ended,
+    item_view,
+    recent_view,
+    roots_view,
+)
 from ui.guard import Page, refusal
 from ui.handlers.common import JOB_ACTIONS, options_from
 from ui.view import View, file_view
@@ -42,16 +50,16 @@ _BATCH_ACTIONS: dict[str, Callable[[Engine, str], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class BatchForm:
-    """The form's values, in the order of its components."""
+    """The form's values, in the order of its components; text that was never seen is ``None``."""
 
     origin: str
     folder: str
     files: Sequence[str] | None
     formats: Sequence[str]
     on_existing: str
-    output: str
+    output: str | None
     recursive: bool
-    patterns: str
+    patterns: str | None
     watch: bool
 
     def request(self, options: TranscribeOptions) -> BatchRequest:
@@ -61,7 +69,7 @@ class BatchForm:
             return BatchRequest(
                 options, uploads=uploads, formats=tuple(self.formats), on_existing=self.on_existing
             )
-        source, output = Path(self.folder), self.output.strip()
+        source, output = Path(self.folder), (self.output or "").strip()
         return BatchRequest(
             options,
             source=source,
@@ -69,7 +77,7 @@ class BatchForm:
             formats=tuple(self.formats),
             on_existing=self.on_existing,
             recursive=self.recursive,
-            patterns=tuple(self.patterns.split()),
+            patterns=tuple((self.patterns or "").split()),
             watch=self.watch,
         )
 
@@ -127,7 +135,7 @@ def poll(page: Page, locale: str, known: Mapping[str, Any] | None) -> tuple[View
     news = _news(page, locale, batch, since, asked.get("open") or {})
     if is_other or asked.get("recent"):
         news["recent"] = [recent_view(each) for each in page.engine.batches(RECENT)]
-    return news, gr.Timer(active=not batch.state.is_final)
+    return news, gr.Timer(active=not has_ended(batch))
 
 
 def show(page: Page, locale: str, event: Mapping[str, Any]) -> tuple[View, gr.Timer]:
@@ -195,7 +203,7 @@ def _find(page: Page, batch_id: str) -> Batch | None:
         except BatchError:
             pass  # its table is gone, so the page shows another one
     recent = page.engine.batches(RECENT)
-    running = [batch for batch in recent if not batch.state.is_final]
+    running = [batch for batch in recent if not has_ended(batch)]
     return next(iter([*running, *recent]), None)
 
 

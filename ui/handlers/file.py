@@ -12,6 +12,7 @@ import gradio as gr
 from asr_core.engine import JobState
 from asr_core.errors import JobNotFoundError, RecordNotFoundError
 from ui import view
+from ui.batch_view import has_ended
 from ui.guard import Page, refusal
 from ui.handlers.common import JOB_ACTIONS, job_view, options_from, recorded_name
 from ui.view import View
@@ -91,7 +92,7 @@ def others(page: Page, _locale: str, job_id: str) -> View:
     """Running and waiting jobs of the server but the one that is shown; a batch is one of them."""
     jobs = [job for job in page.engine.active_jobs() if job.id != job_id and job.queue == "files"]
     single = [job for job in jobs if not job.batch_id]
-    batches = [batch for batch in page.engine.batches(RECENT) if not batch.state.is_final]
+    batches = [batch for batch in page.engine.batches(RECENT) if not has_ended(batch)]
     rows = [view.batch_row(batch) for batch in batches]
     rows += [view.job_row(page.engine.live(job.id)) for job in single[:OTHERS]]
     return {"rows": rows, "total": len(batches) + len(single)}
