@@ -123,7 +123,7 @@ def _show(batch: Batch, items: Sequence[BatchItem], locale: str) -> None:
         locale,
         done=sum(item.state.is_final for item in items),
         total=len(items),
-        name=running.path if running else "",
+        name=_printable(running.path) if running else "",
         position=whole_clock(running.done_ms) if running else "",
         remaining=left,
     )
@@ -135,7 +135,7 @@ def _report(batch: Batch, items: Sequence[BatchItem], locale: str) -> None:
     for item in items:
         state = message(f"batch.state.{item.state.value}", locale)
         cells = [state, item.path, *_facts(item), reason(item, locale)]
-        tell("\t".join(cell for cell in cells if cell))
+        tell("\t".join(_printable(cell) for cell in cells if cell))
     if batch.error_code:
         tell(error_message(batch.error_code, batch.error_details, locale))
     if not items:
@@ -158,3 +158,8 @@ def _facts(item: BatchItem) -> list[str]:
     speed = f"{item.speed:.1f}x" if item.speed else ""
     length = whole_clock(item.duration_ms) if item.duration_ms else ""
     return [length, speed, " ".join(item.outputs)]
+
+
+def _printable(text: str) -> str:
+    """Names of files must not steer the terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -28,7 +28,7 @@ from asr_core.jobs.batch_model import (
 )
 from asr_core.jobs.batch_report import summary_content, write_archive
 from asr_core.jobs.batch_results import ResultWriter
-from asr_core.jobs.batch_sources import Inbox
+from asr_core.jobs.batch_sources import Inbox, newer
 from asr_core.jobs.batch_view import batch_view, with_progress
 from asr_core.jobs.batch_work import BatchWork
 from asr_core.jobs.control import JobControl
@@ -217,13 +217,13 @@ class BatchDesk:
             row = self._store.get(batch_id)
             if row.output is not None:
                 outputs.sweep(row.output)
-            if row.source is not None:
-                self._store.set_planned(batch_id, False)
             for item in self._store.items(batch_id):
                 if item.is_settled and item.item.state in _RETRIED:
                     # One whose recording is gone stays as it is.
-                    with contextlib.suppress(AudioDecodeError, JobStateError):
+                    with contextlib.suppress(AudioDecodeError, JobStateError, JobNotFoundError):
                         self._try_again(row, item)
+            if row.source is not None:
+                self._keeper.find_again(batch_id)
         self._keeper.touch(batch_id)
         return self.get(batch_id)
 
@@ -243,7 +243,8 @@ class BatchDesk:
                     id=row.item.job_id,
                     state=state,
                 )
-            if not row.item.recording_id:
+            batch = self._store.get(batch_id)
+            if not row.item.recording_id and newer(batch, row) is None:
                 path = row.item.path
                 raise BatchError(f"{path} has no recording", path=path, reason="missing")
             self._store.revive(batch_id, self._queue)
@@ -342,7 +343,10 @@ class BatchDesk:
 
     def _try_again(self, batch: BatchRow, row: ItemRow) -> None:
         item = row.item
-        if not item.recording_id:
+        changed = newer(batch, row)
+        if changed is not None and item.state is not ItemState.REFUSED:
+            self._work.retake(batch, row, changed)
+        elif not item.recording_id:
             if batch.source is not None:
                 self._store.remove_item(batch.id, item.number)  # the next look finds it again
         elif row.job_state is None or row.job_state is JobState.DONE:

@@ -72,6 +72,7 @@ class BatchKeeper:
         self._stopping = False
         self._dirty: dict[str, float] = {}  # batches with changes: when a summary is due
         self._tidy_due: dict[str, float] = {}  # when half done files are looked for again
+        self._again: set[str] = set()  # batches whose source is to be walked through once more
         self._watches: dict[str, _Watch] = {}  # of the thread alone
         self._thread: threading.Thread | None = None
 
@@ -113,6 +114,13 @@ class BatchKeeper:
             self._dirty.setdefault(batch_id, time.monotonic() + _SUMMARY_PAUSE_S)
             self._woken = True
             self._wake.notify_all()
+
+    def find_again(self, batch_id: str) -> None:
+        """Walk through the source once more, also if that happens at this moment."""
+        with self._wake:
+            self._again.add(batch_id)
+        self._store.set_planned(batch_id, False)
+        self.touch(batch_id)
 
     def flush(self) -> None:
         """Write the summaries of all batches with changes."""
@@ -179,6 +187,8 @@ class BatchKeeper:
 
     def _plan(self, batch: BatchRow) -> None:
         """Enter every file that is not known yet."""
+        with self._wake:
+            self._again.discard(batch.id)
         known = self._store.keys(batch.id)
         error = None
         try:
@@ -189,7 +199,10 @@ class BatchKeeper:
                     return
         except BatchError as exc:
             error = exc
-        self._store.set_planned(batch.id, True, error)
+        with self._wake:
+            is_over = batch.id not in self._again
+        if is_over:
+            self._store.set_planned(batch.id, True, error)
 
     def _watch(self, batch: BatchRow) -> None:
         """Enter files that are new or have changed, and did not grow since the last look."""

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import shutil
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,8 @@ from pathlib import Path
 from asr_core.errors import AsrError, BatchError, StoreError
 from asr_core.jobs.archives import Archive, is_archive, open_archive
 from asr_core.jobs.batch_model import Upload
-from asr_core.jobs.folders import Selection, walk
-from asr_core.store.batch_rows import BatchRow
+from asr_core.jobs.folders import Selection, natural_key, walk
+from asr_core.store.batch_rows import BatchRow, ItemRow
 from asr_core.store.recordings import Keep
 
 _MANIFEST = "names.json"
@@ -136,8 +137,25 @@ def selection_of(batch: BatchRow) -> Selection:
 
 def safe_relative(name: str) -> str:
     """A name as a sender gives it, as a relative path inside nothing but itself."""
-    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    kept = "".join(char for char in name.replace("\\", "/") if unicodedata.category(char) != "Cc")
+    parts = [part for part in kept.split("/") if part not in ("", ".", "..")]
     return "/".join(parts) or "recording"
+
+
+def newer(batch: BatchRow, row: ItemRow) -> Candidate | None:
+    """The file of an item, if it has changed since it was found; ``None`` for what was sent."""
+    if batch.source is None or not row.stamp:
+        return None
+    try:
+        file = (batch.source / os.fsdecode(row.source_key)).resolve(strict=True)
+        stat = file.stat()
+    except (OSError, RuntimeError):
+        return None
+    stamp = _stamp(stat.st_size, stat.st_mtime_ns)
+    is_outside = batch.boundary is not None and not file.is_relative_to(batch.boundary)
+    if stamp == row.stamp or is_outside:
+        return None
+    return Candidate(row.item.path, row.source_key, stamp, file, "link", stat.st_size)
 
 
 def _in_folder(batch: BatchRow, source: Path) -> Iterator[Candidate]:
@@ -150,7 +168,7 @@ def _in_folder(batch: BatchRow, source: Path) -> Iterator[Candidate]:
         yield Candidate(
             path=found.relative,
             key=os.fsencode(found.relative),
-            stamp=f"{found.size_bytes} {found.modified_ns}",
+            stamp=_stamp(found.size_bytes, found.modified_ns),
             file=found.path,
             keep="link",
             size_bytes=found.size_bytes,
@@ -184,7 +202,8 @@ def _members(
     folder = inbox.unpacked(batch.id)
     selection = selection_of(batch)
     prefix = relative[:-4] if relative.lower().endswith(".zip") else relative
-    for number, member in enumerate(archive.members):
+    numbered = sorted(enumerate(archive.members), key=lambda one: natural_key(one[1].name))
+    for number, member in numbered:
         member_key = key + b"/%d" % number
         hidden = any(part.startswith((".", "__MACOSX")) for part in member.name.split("/"))
         if hidden or not selection.takes(member.name) or member_key in known:
@@ -204,6 +223,10 @@ def _members(
             continue
         yield Candidate(path, member_key, "", file, "copy", size_bytes=member.size_bytes)
         file.unlink(missing_ok=True)
+
+
+def _stamp(size_bytes: int, modified_ns: int) -> str:
+    return f"{size_bytes} {modified_ns}"
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

@@ -77,6 +77,26 @@ class BatchWork:
             self._enter(batch, candidate, recording_id, duration_ms)
         return True
 
+    def retake(self, batch: BatchRow, row: ItemRow, candidate: Candidate) -> None:
+        """Give an item the content that its file has now, and queue it.
+
+        Raises:
+            AudioDecodeError, StoreError: the file cannot be read or kept.
+        """
+        name = PurePosixPath(candidate.path).name
+        recording_id = self._history.add_recording(
+            candidate.file, name=name, origin="batch", keep=candidate.keep
+        )
+        with self.lock:
+            self._store.renew(
+                batch.id,
+                row.item.number,
+                recording_id,
+                sha256=self._store.content(recording_id),
+                stamp=candidate.stamp,
+            )
+            self.queue(batch, self._store.item(batch.id, row.item.number))
+
     def queue(self, batch: BatchRow, row: ItemRow) -> None:
         """Give an item that has no job what it lacks: a text from the history, or a job."""
         with self.lock:

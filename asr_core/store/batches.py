@@ -229,6 +229,25 @@ class BatchStore:
         values = [recording_id, batch_id, number]
         self._database.write(lambda db: db.execute(sql, values))
 
+    def renew(
+        self, batch_id: str, number: int, recording_id: str, *, sha256: str, stamp: str
+    ) -> None:
+        """Let an item start again with another content."""
+        values = {
+            "batch": batch_id,
+            "number": number,
+            "recording": recording_id,
+            "sha256": sha256,
+            "stamp": stamp,
+        }
+        sql = f"""
+            UPDATE batch_items SET recording_id = :recording, sha256 = :sha256, stamp = :stamp,
+                   state = '', settled_job = '', error_code = '', error_details = '{{}}',
+                   revision = {_NEXT_REVISION}
+            WHERE batch_id = :batch AND number = :number
+        """  # noqa: S608 - our words
+        self._database.write(lambda db: db.execute(sql, values))
+
     def half_done(self) -> list[BatchRow]:
         """Batches in which a job has ended whose end is not written down; oldest first."""
         where = """

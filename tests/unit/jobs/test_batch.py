@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asr_core.errors import BatchError, JobStateError
+from asr_core.errors import AudioDecodeError, BatchError, JobStateError
 from asr_core.jobs import outputs
 from asr_core.jobs.batch_model import BatchRequest, BatchState, ItemState
 from asr_core.transcription.options import TranscribeOptions
@@ -192,12 +192,58 @@ def test_a_single_file_is_tried_again(office: Office, source: Path) -> None:
     batch = office.run(source)
     with pytest.raises(JobStateError):
         office.desk.retry_item(batch.id, 1)
-    # The recording is a link to the same file, which has been repaired.
+    broken.unlink()
     broken.write_text("乙", encoding="utf-8")
     office.desk.retry_item(batch.id, 2)
     wait_until(lambda: office.states(batch)["b.wav"] is DONE)
     assert office.finish(batch).items == {DONE: 2}
     assert tree(source / "transcripts") == {"a.txt": "甲", "b.txt": "乙"}
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_another_try_takes_the_file_as_it_is_now(
+    office: Office, source: Path, in_place: bool
+) -> None:
+    write(source, a="bad", b="bad")
+    batch = office.run(source)
+    for name in ("a", "b"):
+        if not in_place:
+            (source / f"{name}.wav").unlink()
+        write(source, **{name: name})
+    office.desk.retry(batch.id)
+    assert office.finish(batch).items == {DONE: 2}
+    assert tree(source / "transcripts") == {"a.txt": "a", "b.txt": "b"}
+    assert office.run(source).items == {SKIPPED: 2}
+
+
+def test_results_may_lie_beside_their_recordings(office: Office, source: Path) -> None:
+    write(source, a="甲", b__c="乙")
+    assert office.run(source, output=source).items == {DONE: 2}
+    assert office.run(source, output=source).items == {SKIPPED: 2}
+    assert (source / "b" / "c.txt").read_text(encoding="utf-8-sig").strip() == "乙"
+    assert (source / "summary.csv").is_file()
+
+
+def test_a_file_that_was_not_readable_is_tried_again(
+    office: Office, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(source, a="甲", b="乙")
+    real = office.history.add_recording
+
+    def refuse(path: Path, **words: object) -> str:
+        if path.name == "a.wav":
+            raise AudioDecodeError("no permission", path=path.name, reason="unreadable")
+        return real(path, **words)
+
+    monkeypatch.setattr(office.history, "add_recording", refuse)
+    batch = office.run(source)
+    assert office.states(batch) == {"a.wav": FAILED, "b.wav": DONE}
+    with pytest.raises(BatchError) as refused:
+        office.desk.retry_item(batch.id, 1)
+    assert refused.value.details["reason"] == "missing"
+    monkeypatch.undo()
+    office.desk.retry(batch.id)
+    assert office.finish(batch).items == {DONE: 2}
 
 
 def test_only_changes_are_sent_again(office: Office, source: Path) -> None:
