@@ -1,0 +1,32 @@
+"""Folders and numbers from the environment and from settings.toml."""
+
+from pathlib import Path
+
+import pytest
+
+from asr_core.errors import SettingsError
+from asr_core.settings import Settings
+
+
+def test_roots_are_separated_like_a_path(tmp_path: Path) -> None:
+    environ = {"ASR_HOME": str(tmp_path), "ASR_BATCH_ROOTS": f"{tmp_path}/一:{tmp_path}/b c::"}
+    assert Settings.from_env(environ).batch_roots == (tmp_path / "一", tmp_path / "b c")
+
+
+@pytest.mark.parametrize("value", ["", ":"])
+def test_no_folder_is_no_roots(tmp_path: Path, value: str) -> None:
+    environ = {"ASR_HOME": str(tmp_path), "ASR_BATCH_ROOTS": value}
+    assert Settings.from_env(environ).batch_roots is None
+
+
+def test_roots_may_be_a_list_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text(f'batch_roots = ["{tmp_path}/a", "~/b"]')
+    settings = Settings.from_env({"ASR_HOME": str(tmp_path)})
+    assert settings.batch_roots == (tmp_path / "a", Path("~/b").expanduser())
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon"])
+def test_the_pause_between_looks_is_a_number(tmp_path: Path, value: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_env({"ASR_HOME": str(tmp_path), "ASR_WATCH_S": value})
+    assert refused.value.details["name"] == "ASR_WATCH_S"
