@@ -19,7 +19,7 @@ from asr_core.engine import (
     TranscribeOptions,
 )
 from asr_core.errors import BatchError
-from tests.seeding import write_tone
+from tests.seeding import queue, write_tone
 from ui import batch_view
 from ui.guard import Page
 from ui.handlers import batch, file
@@ -199,8 +199,10 @@ def test_batch_is_paused_resumed_and_cancelled_as_a_whole(page, root):
     assert ask("cancel") == ("cancelled", False)
 
 
-def test_running_batch_is_offered_on_the_file_tab_and_opens_here(page, root):
+def test_running_batch_is_offered_on_the_file_tab_and_opens_here(page, history, root, recording):
     batch_id = start(page, root)[0]["batch"]["id"]
+    for _ in range(2):
+        queue(history, recording, origin="batch", batch_id=batch_id)
     offered = file.others(page, "zh-CN", "")
     assert [(row["batch"], row["name"]) for row in offered["rows"]] == [(batch_id, "录音")]
     tabs, view, timer = batch.jump(page, "zh-CN", {"batch": batch_id})

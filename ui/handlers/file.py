@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +10,9 @@ from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import JobState
-from asr_core.errors import JobNotFoundError, RecordNotFoundError
+from asr_core.engine import Batch, JobState
+from asr_core.errors import BatchError, JobNotFoundError, RecordNotFoundError
 from ui import view
-from ui.batch_view import has_ended
 from ui.guard import Page, refusal
 from ui.handlers.common import JOB_ACTIONS, job_view, options_from, recorded_name
 from ui.view import View
@@ -21,9 +21,6 @@ EMPTY = {"state": "empty"}
 
 OTHERS = 8
 """Other jobs that are listed by name."""
-
-RECENT = 20
-"""So many batches are looked at for those that run."""
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "例会片段.flac"
 """Half a minute of a synthetic meeting, to try the page with."""
@@ -92,10 +89,18 @@ def others(page: Page, _locale: str, job_id: str) -> View:
     """Running and waiting jobs of the server but the one that is shown; a batch is one of them."""
     jobs = [job for job in page.engine.active_jobs() if job.id != job_id and job.queue == "files"]
     single = [job for job in jobs if not job.batch_id]
-    batches = [batch for batch in page.engine.batches(RECENT) if not has_ended(batch)]
-    rows = [view.batch_row(batch) for batch in batches]
-    rows += [view.job_row(page.engine.live(job.id)) for job in single[:OTHERS]]
-    return {"rows": rows, "total": len(batches) + len(single)}
+    # Asked for one by one: the sums of earlier batches, which have ended, would cost the most.
+    batches = [_batch(page, batch_id) for batch_id in dict.fromkeys(job.batch_id for job in jobs)]
+    rows = [view.batch_row(batch) for batch in batches if batch]
+    total = len(rows) + len(single)
+    rows += [view.job_row(page.engine.live(job.id)) for job in single[: max(0, OTHERS - len(rows))]]
+    return {"rows": rows[:OTHERS], "total": total}
+
+
+def _batch(page: Page, batch_id: str) -> Batch | None:
+    with contextlib.suppress(BatchError):
+        return page.engine.batch(batch_id) if batch_id else None
+    return None
 
 
 def take_sample(_page: Page, _locale: str) -> tuple[str, None]:
