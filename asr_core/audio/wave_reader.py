@@ -35,6 +35,9 @@ _CODECS = {
 }
 
 
+_PART_BUFFER_BYTES = 1 << 20
+
+
 class WaveReader:
     """A WAV file, or raw PCM.
 
@@ -116,13 +119,14 @@ class WaveReader:
 
 
 class _Part(io.RawIOBase):
-    """A range of bytes of a file, as a file."""
+    """A range of bytes of a file, as a file; libsndfile asks for a few at a time."""
 
     def __init__(self, path: Path, start: int, length: int) -> None:
-        self._file = path.open("rb", buffering=0)
+        self._file: io.BufferedReader = path.open("rb", buffering=_PART_BUFFER_BYTES)
         self._start = start
         self._length = length
         self._position = 0
+        self._file.seek(start)
 
     def readable(self) -> bool:
         return True
@@ -130,15 +134,18 @@ class _Part(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        return self._position
+
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
         self._position = max(base + offset, 0)
+        self._file.seek(self._start + self._position)
         return self._position
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         wanted = min(len(buffer), max(self._length - self._position, 0))
-        self._file.seek(self._start + self._position)
-        count = self._file.readinto(memoryview(buffer)[:wanted]) or 0
+        count = self._file.readinto(memoryview(buffer)[:wanted])
         self._position += count
         return count
 
