@@ -122,7 +122,7 @@ class _Part(io.RawIOBase):
     """A range of bytes of a file, as a file; libsndfile asks for a few at a time."""
 
     def __init__(self, path: Path, start: int, length: int) -> None:
-        self._file: io.BufferedReader = path.open("rb", buffering=_PART_BUFFER_BYTES)
+        self._file = io.BufferedReader(io.FileIO(path), _PART_BUFFER_BYTES)
         self._start = start
         self._length = length
         self._position = 0
