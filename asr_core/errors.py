@@ -12,7 +12,8 @@
     ├─ StoreError: MigrationError · RecordNotFoundError
     ├─ JobError: JobNotFoundError · JobStateError
     ├─ BatchError
-    └─ ExportError
+    ├─ ExportError
+    └─ InternalError
     TranscriptionCancelled          not an error: its own root
     UsageError(RuntimeError)        programmer mistakes
 
@@ -175,6 +176,12 @@ class ExportError(AsrError):
     """A transcript cannot be written. Details: ``path`` or ``format``, ``reason``."""
 
     code = "export"
+
+
+class InternalError(AsrError):
+    """A fault of the program that stopped one job or file. Details: ``error_id``, for the log."""
+
+    code = "internal"
 
 
 class TranscriptionCancelled(Exception):  # noqa: N818 - a request that was honoured, not an error

@@ -5,10 +5,12 @@ Owns when something is looked for. What is done with one file is in ``batch_work
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from asr_core.errors import AsrError, BatchError, UsageError
@@ -73,7 +75,9 @@ class BatchKeeper:
         self._dirty: dict[str, float] = {}  # batches with changes: when a summary is due
         self._tidy_due: dict[str, float] = {}  # when half done files are looked for again
         self._again: set[str] = set()  # batches whose source is to be walked through once more
-        self._watches: dict[str, _Watch] = {}  # of the thread alone
+        # Of the thread alone:
+        self._watches: dict[str, _Watch] = {}
+        self._held: dict[str, float] = {}  # batches in which a fault happened: when to go on
         self._thread: threading.Thread | None = None
 
     def open(self, queue: str | None) -> None:
@@ -142,18 +146,29 @@ class BatchKeeper:
     def _run(self) -> None:
         pause_s = 0.0
         while self._wait(pause_s):
-            pause_s = _LOOK_S
-            try:
-                for batch in self._store.unfinished(owner=own_tag()):
-                    self._look_at(batch)
-                for batch_id in self._take_due(time.monotonic()):
-                    self._summarize(self._store.get(batch_id))
-            except Exception:
-                # The guard of the loop: whatever happened, the other batches must still go on.
-                logger.exception("batches failed, next try in %s s", _RETRY_S)
-                pause_s = _RETRY_S
-                with self._wake:
-                    self._tidy_due.clear()
+            pause_s = _LOOK_S if self._guarded(self._round) else _RETRY_S
+
+    def _round(self) -> None:
+        for batch in self._store.unfinished(owner=own_tag()):
+            if not self._guarded(functools.partial(self._look_at, batch)):
+                self._hold_back(batch.id)
+        for batch_id in self._take_due(time.monotonic()):
+            self._summarize(self._store.get(batch_id))
+
+    def _guarded(self, step: Callable[[], None]) -> bool:
+        """The guard of the loop: whatever happened, the other batches must still go on."""
+        try:
+            step()
+        except Exception:
+            logger.exception("batches failed, next try in %s s", _RETRY_S)
+            return False
+        return True
+
+    def _hold_back(self, batch_id: str) -> None:
+        """Look at a batch again after a while, and for what it may have left half done."""
+        with self._wake:
+            self._tidy_due.pop(batch_id, None)
+        self._held[batch_id] = time.monotonic() + _RETRY_S
 
     def _wait(self, pause_s: float) -> bool:
         """Sleep until there may be something to do; false when the thread is to end."""
@@ -164,6 +179,8 @@ class BatchKeeper:
 
     def _look_at(self, batch: BatchRow) -> None:
         """Find files, mend what is half done, and end the batch when nothing is left."""
+        if time.monotonic() < self._held.get(batch.id, 0.0):
+            return
         is_running = batch.state is BatchState.RUNNING
         if is_running and batch.watch:
             self._watch(batch)

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from asr_core.audio.decode import DecodeOptions, probe
-from asr_core.errors import AsrError, BatchError, RecordNotFoundError
+from asr_core.errors import (
+    AsrError,
+    BatchError,
+    ExportError,
+    InternalError,
+    RecordNotFoundError,
+    StoreError,
+)
 from asr_core.jobs.batch_model import BatchState, ItemState
 from asr_core.jobs.batch_results import ResultWriter, Source
 from asr_core.jobs.batch_sources import Candidate
@@ -58,6 +66,18 @@ class BatchWork:
         Returns:
             False when the batch was paused, cancelled or ended meanwhile; nothing is entered.
         """
+        try:
+            return self._take(batch, candidate)
+        except StoreError:
+            raise
+        except Exception:
+            # One file that no step foresees must not keep the others waiting.
+            error_id = uuid.uuid4().hex[:8]
+            logger.exception("batch file failed batch=%s error_id=%s", batch.id, error_id)
+            error = InternalError("unexpected fault", error_id=error_id)
+            return self._enter_fault(batch, candidate, ItemState.FAILED, error)
+
+    def _take(self, batch: BatchRow, candidate: Candidate) -> bool:
         if candidate.error is not None:
             refused = isinstance(candidate.error, BatchError) and candidate.keep == "link"
             state = ItemState.REFUSED if refused else ItemState.FAILED
@@ -205,8 +225,15 @@ class BatchWork:
         title = PurePosixPath(item.path).name
         try:
             places = self._writer.write(batch, source, title, self._text(item.recording_id))
-        except AsrError as exc:
+        except (BatchError, ExportError, RecordNotFoundError) as exc:
             self._fail(batch, row, job_id, exc)
+            return
+        except StoreError:
+            raise
+        except Exception:
+            error_id = uuid.uuid4().hex[:8]
+            logger.exception("batch result failed batch=%s error_id=%s", batch.id, error_id)
+            self._fail(batch, row, job_id, InternalError("unexpected fault", error_id=error_id))
             return
         note = places.note or ("" if job_id else "reused")
         self._store.settle(

@@ -17,6 +17,7 @@ from pathlib import Path
 from asr_core.errors import (
     AsrError,
     AudioDecodeError,
+    InternalError,
     JobStateError,
     TranscriptionCancelled,
     UsageError,
@@ -35,12 +36,6 @@ TranscriptionCancelled."""
 
 _RETRY_S = 5.0
 """Pause before the queue is looked at again after the database refused."""
-
-
-class _InternalError(AsrError):
-    """A fault of the program. Details: ``error_id``, which the log explains."""
-
-    code = "internal"
 
 
 class Request(enum.Enum):
@@ -263,7 +258,7 @@ class JobRunner:
         except Exception as exc:
             error_id = uuid.uuid4().hex[:8]
             logger.exception("job failed id=%s error_id=%s", job_id, error_id)
-            error = _InternalError(f"unexpected {type(exc).__name__}", error_id=error_id)
+            error = InternalError(f"unexpected {type(exc).__name__}", error_id=error_id)
             self._history.set_state(job_id, JobState.FAILED, error=error)
 
     def _call(self, running: _Running) -> Transcript:
@@ -296,16 +291,18 @@ class JobRunner:
         )
 
     def _end_without_text(self, running: _Running) -> None:
-        if self._is_stopped(running):
-            with self._lock:
+        with self._lock:
+            if self._is_stopped(running):
+                # In one step: whoever asks for something finds the job either running or waiting.
                 is_paused = running.request is Request.PAUSE
                 if is_paused:
                     self._paused[running.job.id] = running
-            self._history.requeue(running.job.id, paused=is_paused)
-            logger.info("job queued again id=%s", running.job.id)
-        else:
-            self._history.set_state(running.job.id, JobState.CANCELLED)
-            logger.info("job cancelled id=%s", running.job.id)
+                self._history.requeue(running.job.id, paused=is_paused)
+                self._running = None
+                logger.info("job queued again id=%s", running.job.id)
+                return
+        self._history.set_state(running.job.id, JobState.CANCELLED)
+        logger.info("job cancelled id=%s", running.job.id)
 
     def _is_stopped(self, running: _Running) -> bool:
         """Whether the job is to go on later."""

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from asr_core.errors import AudioDecodeError, BatchError, JobStateError
-from asr_core.jobs import outputs
+from asr_core.export.registry import export
+from asr_core.jobs import batch_keeper, outputs
 from asr_core.jobs.batch_model import BatchRequest, BatchState, ItemState
+from asr_core.results import Transcript
+from asr_core.store.batch_rows import BatchRow
 from asr_core.transcription.options import TranscribeOptions
 from tests.unit.jobs.office import Office, parts, tree, write
 from tests.waiting import wait_until
@@ -517,3 +520,49 @@ def make_abandoned(database: Path) -> None:
     """As if the process that worked on the batches had died."""
     with closing(sqlite3.connect(database)) as db, db:
         db.execute("UPDATE batches SET owner = '999999999-1'")
+
+
+def test_a_fault_of_the_program_costs_one_file(
+    office: Office, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(source, a="甲", b="乙", c="丙")
+    real = office.history.add_recording
+
+    def stumble(path: Path, **words: object) -> str:
+        if path.name == "a.wav":
+            raise ZeroDivisionError
+        return real(path, **words)
+
+    def trip(transcript: Transcript, format_name: str, *, title: str) -> bytes:
+        if title == "b.wav":
+            raise ZeroDivisionError
+        return export(transcript, format_name, title=title)
+
+    monkeypatch.setattr(office.history, "add_recording", stumble)
+    monkeypatch.setattr("asr_core.jobs.batch_results.export", trip)
+    batch = office.run(source)
+    assert office.states(batch) == {"a.wav": FAILED, "b.wav": FAILED, "c.wav": DONE}
+    for item in office.items(batch)[:2]:
+        assert item.error_code == "internal"
+        assert len(item.error_details["error_id"]) == 8
+
+
+def test_a_fault_in_one_batch_stops_no_other(
+    office: Office, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = batch_keeper.candidates
+
+    def stumble(batch: BatchRow, *rest: object) -> object:
+        if batch.source == source:
+            raise ZeroDivisionError
+        return real(batch, *rest)
+
+    monkeypatch.setattr(batch_keeper, "candidates", stumble)
+    monkeypatch.setattr(batch_keeper, "_RETRY_S", 0.05)
+    write(source, a="甲")
+    stuck = office.start(source)
+    other = office.run(write(source.parent / "别处", b="乙"))
+    assert other.items == {DONE: 1}
+    assert office.desk.get(stuck.id).state is BatchState.PLANNING
+    monkeypatch.undo()
+    assert office.finish(stuck).items == {DONE: 1}
