@@ -23,6 +23,7 @@ def batch_view(batch: Batch, locale: str) -> View:
     return {
         **recent_view(batch),
         "final": has_ended(batch),
+        "watched": batch.watch,
         "watching": batch.watch and not batch.state.is_final,
         "counts": {state.value: count for state, count in batch.items.items()},
         "good": sum(count for state, count in batch.items.items() if state.is_good),

@@ -55,7 +55,7 @@
         this.summary, this.bar, this.where, this.note,
         el("div", { class: "tl-tools" }, this.filters, el("span", { class: "tl-space" }), this.format, this.archive));
       this.table = new Rows({ label: t("batch.files"), columns: COLUMNS, draw: (row, cells, before) => this.draw(row, cells, before),
-        open: (row) => HAS_TEXT(row) && this.trigger("open_row", { recording: row.recording }), select: (row) => this.show(row) });
+        open: (row) => HAS_TEXT(row) && this.open(row), select: (row) => this.show(row) });
       this.none = el("p", { class: "tl-muted tl-none", hidden: true });
       this.detail = el("div", { class: "tl-detail", hidden: true });
       this.wait = el("div", { class: "tl-empty" }, el("span", { text: t("batch.loading") }));
@@ -137,8 +137,8 @@
       else this.pick.prepend(el("option", { value: view.id, text: this.title(view) }));
       this.pick.value = view.id;
       this.pick.title = view.name;
-      this.badge.replaceChildren(badge(view.watching ? "watching" : view.state));
-      this.summary.textContent = this.words().join(" · ");
+      this.badge.replaceChildren(badge(this.state()));
+      this.summary.textContent = this.words().join(" · ") || t(`batch.nothing.${view.state}`);
       const part = share(view);
       this.bar.hidden = view.final;
       this.bar.classList.toggle("tl-unknown", view.state === "planning" && !view.total);
@@ -153,9 +153,15 @@
       this.drawActions();
     }
 
+    state() {
+      const { view } = this;
+      if (view.watching && view.state === "running") return "watching";
+      return view.watched && view.state === "cancelled" && view.good === view.total ? "stopped" : view.state;
+    }
+
     words() {
       const { view } = this;
-      const words = [t("batch.count", { done: view.good, total: view.total })];
+      const words = view.total ? [t("batch.count", { done: view.good, total: view.total })] : [];
       if (view.state === "planning") words.unshift(t("batch.planning"));
       if (view.counts.skipped) words.push(t("batch.skipped", { count: view.counts.skipped }));
       if (view.counts.failed || view.counts.refused) words.push(t("batch.failed", { count: (view.counts.failed || 0) + (view.counts.refused || 0) }));
@@ -224,6 +230,7 @@
       }
       length.textContent = row.total_ms ? clock(row.total_ms) : "–";
       if (!before || before.state !== row.state) state.replaceChildren(badge(row.state));
+      result.parentNode.classList.toggle("tl-reasoned", Boolean(row.error || row.note) && !row.speed);
       this.drawResult(row, result);
       speed.textContent = row.speed ? t("times_real", { times: row.speed < 10 ? row.speed.toFixed(1) : Math.round(row.speed) }) : "";
       left.textContent = row.remaining_ms !== null && !ENDED.has(row.state) ? clock(row.remaining_ms) : "";
@@ -270,9 +277,14 @@
       if (focused) (cell.firstChild || cell.parentNode).focus();
     }
 
+    open(row) {
+      window.tinglu.wanted = row.recording; // the tab that shows it may not be there yet
+      this.trigger("open_row", { recording: row.recording });
+    }
+
     actOn(number, name) {
       const row = this.rows.get(number);
-      if (name === "open") this.trigger("open_row", { recording: row.recording });
+      if (name === "open") this.open(row);
       else if (name === "download") this.trigger("export_row", { batch: this.view.id, recording: row.recording, format: this.format.value });
       else this.trigger("row_act", { number, job: row.job, action: name, ...this.known() });
     }
@@ -300,7 +312,8 @@
     /** News for the page's title. */
     tell() {
       const { view } = this;
-      const state = view.state === "planning" ? "running" : view.state === "done" && view.good < view.total ? "failed" : view.state;
+      const idle = this.state() === "watching" && view.ended === view.total;
+      const state = idle ? "watching" : view.state === "planning" ? "running" : view.state === "done" && view.good < view.total ? "failed" : view.state;
       window.tinglu.news("batch", { key: view.id, name: t("batch.title", { name: view.name, done: view.good, total: view.total }), state, final: view.final, part: share(view), reason: this.words().join(" · ") });
     }
   }

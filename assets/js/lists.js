@@ -40,7 +40,7 @@
 
     entry(row) {
       const facts = [day(row.created_ms), row.duration_ms ? clock(row.duration_ms) : "", row.model].filter(Boolean).join(" · ");
-      const open = el("button", { type: "button", class: "tl-entry-open", onclick: () => this.open(row, node) },
+      const open = el("button", { type: "button", class: "tl-entry-open", onclick: () => this.open(row) },
         el("span", { class: "tl-entry-name", title: row.name }, ...this.marked(row.name)),
         el("span", { class: "tl-meta" }, row.state === "done" ? "" : badge(row.state), facts),
         row.preview ? el("span", { class: "tl-entry-preview" }, ...this.marked(row.preview)) : null);
@@ -65,10 +65,9 @@
       return nodes;
     }
 
-    open(row, node) {
-      for (const other of this.list.querySelectorAll(".tl-on")) other.classList.remove("tl-on");
-      node.classList.add("tl-on");
+    open(row) {
       this.opened = row.id;
+      for (const node of this.list.children) node.classList.toggle("tl-on", node.dataset.id === row.id);
       this.trigger("open_entry", { id: row.id });
       if (window.matchMedia("(max-width: 760px)").matches) {
         document.getElementById(this.target).scrollIntoView({ behavior: "smooth" });

@@ -13,6 +13,7 @@
   const OVERLAPS = 8; // sentences that may go on while later ones begin
   const NEAR_END_PX = 80; // closer to the end than this, the list follows new sentences
 
+  const TURN_MS = 700; // until a tab that was turned to has its size and its list
   const WAITING = ["queued", "paused", "interrupted"];
   const HINTS = { failed: "failed_hint", cancelled: "cancelled_hint" };
 
@@ -168,6 +169,10 @@
       if (view.from === this.lines.length) this.append(fresh);
       this.draw();
       this.tell();
+      if (view.recording && view.recording === window.tinglu.wanted) {
+        setTimeout(() => this.root.scrollIntoView({ behavior: "smooth", block: "nearest" }), TURN_MS);
+        window.tinglu.wanted = "";
+      }
       if (view.final && this.lines.length && view.playable !== false && this.audioOf !== view.recording) {
         this.trigger("playback", { recording: view.recording });
         this.trigger("outline", { recording: view.recording, total_ms: this.total() });

@@ -97,7 +97,7 @@ def show_rows(page, count):
                 outputs: [`${n}.txt`], note: "", error: ""});
             window.made = row;
             window.batch = {id: "b", name: "整年", created_ms: 0, state: "running", total: count,
-                ended: count / 10, good: count / 10, final: false, watching: false,
+                ended: count / 10, good: count / 10, final: false, watching: false, watched: false,
                 counts: {done: count / 10, queued: count * 0.9}, total_ms: 9e9, done_ms: 9e8,
                 remaining_ms: 4800000, output: "", formats: ["txt"], every_format: ["txt"],
                 error: ""};
