@@ -203,6 +203,9 @@ class BatchDesk:
             if not self._store.get(batch_id).state.is_final:
                 self._store.set_state(batch_id, BatchState.CANCELLED)
             self._each_open(batch_id, self._control.cancel)
+            for row in self._store.items(batch_id):
+                if row.job_state is None and not row.is_settled:
+                    self._store.settle(batch_id, row.item.number, ItemState.CANCELLED)
         self._keeper.touch(batch_id)
         return self.get(batch_id)
 

@@ -121,17 +121,24 @@ class BatchWork:
         """Give an item that has no job what it lacks: a text from the history, or a job."""
         with self.lock:
             row = self._store.item(batch.id, row.item.number)
-            if row.is_settled or row.job_state is not None:
+            # An item that shares the recording of another one is seen with the job of that one.
+            if row.is_settled or (row.job_state is not None and not row.job_state.is_final):
                 return
             reused = self._reusable(batch, row.sha256)
             if reused is not None:
                 self._store.set_recording(batch.id, row.item.number, reused)
-                self._write(batch, self._store.item(batch.id, row.item.number), "")
+                row = self._store.item(batch.id, row.item.number)
+                self._write(batch, row, row.item.job_id, note="reused")
+                return
+            if row.job_state is not None:
                 return
             if not row.item.recording_id:
                 gone = RecordNotFoundError("its recording was deleted", id="")
                 self._fail(batch, row, "", gone)
                 return
+            skips = batch.on_existing == "skip"
+            if skips and self._store.has_twin(batch.id, row.item.number, row.sha256):
+                return  # its text will be this one's too
             job = self._history.add_job(
                 row.item.recording_id, batch.options, batch_id=batch.id, queue=batch.queue
             )
@@ -148,14 +155,17 @@ class BatchWork:
             job = self._history.job(row.item.job_id)
             if job.state is JobState.DONE:
                 self._write(batch, row, job.id)
-                return
-            self._store.settle(
-                batch.id,
-                row.item.number,
-                ItemState(job.state.value),
-                job_id=job.id,
-                error=(job.error_code, job.error_details),
-            )
+            else:
+                self._store.settle(
+                    batch.id,
+                    row.item.number,
+                    ItemState(job.state.value),
+                    job_id=job.id,
+                    error=(job.error_code, job.error_details),
+                )
+            if self._store.get(batch.id).state is not BatchState.CANCELLED:
+                for twin in self._store.waiting_twins(batch.id, row.sha256):
+                    self.queue(batch, twin)
 
     def _reusable(self, batch: BatchRow, sha256: str) -> str | None:
         """A recording whose text is what a job would produce."""
@@ -218,7 +228,7 @@ class BatchWork:
             )
         return True
 
-    def _write(self, batch: BatchRow, row: ItemRow, job_id: str) -> None:
+    def _write(self, batch: BatchRow, row: ItemRow, job_id: str, *, note: str = "") -> None:
         """Write the results of an item that has a whole text."""
         item = row.item
         source = Source(item.path, row.source_key, row.sha256, item.number)
@@ -235,14 +245,13 @@ class BatchWork:
             logger.exception("batch result failed batch=%s error_id=%s", batch.id, error_id)
             self._fail(batch, row, job_id, InternalError("unexpected fault", error_id=error_id))
             return
-        note = places.note or ("" if job_id else "reused")
         self._store.settle(
             batch.id,
             item.number,
             ItemState.DONE,
             job_id=job_id,
             outputs=places.outputs,
-            note=note,
+            note=places.note or note,
         )
 
     def _text(self, recording_id: str) -> Transcript:

@@ -281,6 +281,25 @@ class BatchStore:
         found = self._database.read(lambda db: db.execute(sql, {"batch": batch_id}).fetchone())
         return bool(found[0])
 
+    def has_twin(self, batch_id: str, number: int, sha256: str) -> bool:
+        """Whether another item of the same content has a job that waits or runs."""
+        sql = """
+            SELECT EXISTS (
+                SELECT 1 FROM batch_items i
+                JOIN jobs j ON j.recording_id = i.recording_id AND +j.batch_id = i.batch_id
+                WHERE i.batch_id = :batch AND i.sha256 = :sha256 AND i.number != :number
+                  AND j.state IN ('queued', 'running', 'interrupted')
+            )
+        """
+        values = {"batch": batch_id, "number": number, "sha256": sha256}
+        return bool(self._database.read(lambda db: db.execute(sql, values).fetchone()[0]))
+
+    def waiting_twins(self, batch_id: str, sha256: str) -> list[ItemRow]:
+        """Items of this content that have neither a job nor an end."""
+        where = "i.batch_id = :batch AND i.sha256 = :sha256 AND i.state = '' AND j.id IS NULL"
+        values = {"batch": batch_id, "sha256": sha256}
+        return self._database.read(lambda db: find_items(db, where, values))
+
     def item(self, batch_id: str, number: int) -> ItemRow:
         """Raises BatchError ``not_found`` when the batch has no such item."""
         values = {"batch": batch_id, "number": number}
@@ -295,7 +314,11 @@ class BatchStore:
         """
         values = {"batch": batch_id, "recording": recording_id}
         where = "i.batch_id = :batch AND i.recording_id = :recording AND j.id IS NOT NULL"
-        return self._one(where, values, recording_id)
+        found = self._database.read(lambda db: find_items(db, where, values))
+        if not found:
+            raise BatchError("no such item", path=recording_id, reason="not_found")
+        # Copies of one content share a recording; the job belongs to the one without an end.
+        return next((row for row in found if not row.is_settled), found[0])
 
     def keys(self, batch_id: str) -> dict[bytes, str]:
         """What has been found already: ``source_key`` to the newest stamp."""

@@ -336,6 +336,7 @@ def m003_batches(db: sqlite_utils.Database) -> None:
         CREATE INDEX batch_items_key ON batch_items(batch_id, source_key);
         CREATE INDEX batch_items_revision ON batch_items(batch_id, revision);
         CREATE INDEX batch_items_recording ON batch_items(recording_id);
+        CREATE INDEX batch_items_content ON batch_items(batch_id, sha256);
         CREATE INDEX batch_items_open ON batch_items(batch_id) WHERE state = '';
 
         CREATE TABLE batch_results (

@@ -8,6 +8,7 @@ import pytest
 from asr_core.jobs.batch_model import BatchRequest, ItemState
 from asr_core.transcription.options import TranscribeOptions
 from tests.unit.jobs.office import Office, tree, write
+from tests.waiting import wait_until
 
 DONE, SKIPPED = ItemState.DONE, ItemState.SKIPPED
 
@@ -116,6 +117,43 @@ def test_a_text_in_the_history_is_used_and_not_recognized_again(
     assert office.read == ["甲"]
     assert tree(other / "transcripts") == {"copy.txt": "甲"}
     assert office.history.list("").total == 1
+
+
+def test_copies_are_recognized_once(office: Office, source: Path) -> None:
+    write(source, a="慢甲", b__copy="慢甲", c="乙", d__copy="慢甲")
+    batch = office.start(source)
+    assert office.holding.wait(30)
+    wait_until(lambda: len(office.items(batch)) == 4)
+    assert [item.job_id != "" for item in office.items(batch)] == [True, False, True, False]
+    office.release.set()
+    assert office.finish(batch).items == {DONE: 4}
+    assert office.read == ["慢甲", "乙"]
+    assert [item.note for item in office.items(batch)] == ["", "reused", "", "reused"]
+    assert tree(source / "transcripts") == {
+        "a.txt": "慢甲",
+        "b/copy.txt": "慢甲",
+        "c.txt": "乙",
+        "d/copy.txt": "慢甲",
+    }
+
+
+def test_a_copy_of_what_failed_is_tried_for_itself(office: Office, source: Path) -> None:
+    write(source, a="bad", b="bad")
+    batch = office.run(source)
+    assert batch.items == {ItemState.FAILED: 2}
+
+
+def test_a_copy_that_waits_is_cancelled_with_its_batch(office: Office, source: Path) -> None:
+    write(source, a="慢甲", b="慢甲")
+    batch = office.start(source)
+    assert office.holding.wait(30)
+    wait_until(lambda: len(office.items(batch)) == 2)
+    office.desk.cancel(batch.id)
+    wait_until(lambda: all(item.state.is_final for item in office.items(batch)))
+    assert office.states(batch) == {"a.wav": ItemState.PARTIAL, "b.wav": ItemState.CANCELLED}
+    office.release.set()
+    office.desk.retry(batch.id)
+    assert office.finish(batch).items == {DONE: 2}
 
 
 def test_recordings_of_one_name_get_numbers_that_last(office: Office, source: Path) -> None:
