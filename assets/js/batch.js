@@ -285,7 +285,7 @@
     actOn(number, name) {
       const row = this.rows.get(number);
       if (name === "open") this.open(row);
-      else if (name === "download") this.trigger("export_row", { batch: this.view.id, recording: row.recording, format: this.format.value });
+      else if (name === "download") this.trigger("export_row", { batch: this.view.id, number, format: this.format.value });
       else this.trigger("row_act", { number, job: row.job, action: name, ...this.known() });
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import zipfile
@@ -9,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 
 from tests.application import Application
 from tests.browser.actions import (
@@ -29,13 +32,19 @@ pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
 
 @pytest.fixture
 def fill(folder_application: Application, short_recording: Path) -> Callable[..., None]:
-    """Lay copies of a short recording, or of the one that is given, below the server's folder."""
+    """Lay a short recording, or the one that is given, below the server's folder.
+
+    Each copy ends with a little more silence, since equal recordings are recognized only once.
+    """
+    numbers = itertools.count(1)
 
     def copy(*names: str, recording: Path = short_recording) -> None:
+        waveform, rate_hz = soundfile.read(recording, dtype="int16")
         for name in names:
             target = folder_application.root / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(recording, target)
+            silence = np.zeros(100 * next(numbers), np.int16)
+            soundfile.write(target, np.concatenate([waveform, silence]), rate_hz)
 
     return copy
 
@@ -181,7 +190,8 @@ def test_sent_files_are_transcribed_opened_and_downloaded(
 ) -> None:
     page = visit(served.url).page
     second, packed = tmp_path / "第二场.wav", tmp_path / "两场.zip"
-    shutil.copyfile(short_recording, second)
+    waveform, rate_hz = soundfile.read(short_recording, dtype="int16")
+    soundfile.write(second, waveform[100:], rate_hz)  # another recording, with the same words
     with zipfile.ZipFile(packed, "w") as bundle:
         bundle.write(short_recording, "三月/第三场.wav")
     start_batch(page, short_recording, second, packed)

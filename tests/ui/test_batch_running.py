@@ -10,6 +10,7 @@ import pytest
 import soundfile
 
 from asr_core.engine import Engine
+from asr_core.errors import BatchError
 from asr_core.settings import Settings
 from tests.waiting import wait_until
 from ui.guard import Page
@@ -104,13 +105,18 @@ def test_archive_of_another_format_is_made_from_the_texts(page, ended):
 
 def test_one_files_result_is_a_file_or_a_zip_of_all_formats(page, ended):
     view, rows = ended
-    row = {"batch": view["id"], "recording": rows["总结.wav"]["recording"]}
+    row = {"batch": view["id"], "number": rows["总结.wav"]["n"]}
     one = batch.export_row(page, "zh-CN", {**row, "format": "srt"})
     assert (one["name"], one["kind"]) == ("总结.srt", "download")
     every = batch.export_row(page, "zh-CN", {**row, "format": ""})
     assert every["name"] == "总结.zip"
     with zipfile.ZipFile(every["path"]) as packed:
         assert packed.namelist() == ["总结.txt", "总结.srt"]
+
+
+def test_result_of_a_file_that_is_not_there_is_refused(page, ended):
+    with pytest.raises(BatchError):
+        batch.export_row(page, "zh-CN", {"batch": ended[0]["id"], "number": 99, "format": "txt"})
 
 
 def test_finished_row_opens_in_the_history(page, ended):

@@ -7,7 +7,7 @@ import uuid
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import gradio as gr
@@ -175,15 +175,31 @@ def archive(page: Page, locale: str, event: Mapping[str, Any]) -> View:
 
 
 def export_row(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
-    """One file's result; a zip where the batch has several formats and none was chosen."""
-    chosen, recording_id = str(event["format"]), str(event["recording"])
-    batch = None if chosen else _find(page, str(event["batch"]))
-    formats = batch.formats if batch else (chosen,)
-    paths = [page.engine.export(recording_id, name) for name in formats]
-    if len(paths) == 1:
-        return file_view("download", paths[0], recording_id, time.time_ns())
-    target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"{paths[0].stem}.zip"
-    return file_view("download", pack(paths, target), recording_id, time.time_ns())
+    """One file's result; a zip where the batch has several formats and none was chosen.
+
+    It bears the name of the file in the batch: equal recordings share one text, and that has the
+    name of the first.
+    """
+    batch_id, chosen, number = str(event["batch"]), str(event["format"]), int(event["number"])
+    items = page.engine.batch_items(batch_id)
+    item = next((item for item in items if item.number == number), None)
+    if item is None:
+        raise BatchError(f"no file {number} in the batch", reason="not_found")
+    formats = (chosen,) if chosen else page.engine.batch(batch_id).formats
+    stem = PurePosixPath(item.path).stem
+    paths = [_named(page.engine.export(item.recording_id, name), stem) for name in formats]
+    if len(paths) > 1:
+        target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"{stem}.zip"
+        paths = [pack(paths, target)]
+    return file_view("download", paths[0], item.recording_id, time.time_ns())
+
+
+def _named(path: Path, stem: str) -> Path:
+    """Give a file another stem, where a name of that length may be."""
+    try:
+        return path.rename(path.with_name(f"{stem}{path.suffix}"))
+    except OSError:
+        return path
 
 
 def pack(paths: Sequence[Path], target: Path) -> Path:
