@@ -87,6 +87,7 @@ class JobRunner:
         self._thread: threading.Thread | None = None
         self._running: _Running | None = None
         self._paused: dict[str, _Running] = {}  # what was seen of jobs that were paused here
+        self._kept: dict[threading.Thread, _Running] = {}  # cancelled, their text is being stored
         self._stopping = False
         self._woken = False
 
@@ -111,8 +112,12 @@ class JobRunner:
             self._stopping = True
             if self._running is not None:
                 self._running.token.cancel()
+            kept = dict(self._kept)
+            for running in kept.values():
+                running.token.cancel()
             self._lock.notify_all()
-        thread.join()
+        for other in (thread, *kept):
+            other.join()
         with self._lock:
             self._thread = None
 
@@ -130,8 +135,11 @@ class JobRunner:
     def cancel(self, job_id: str) -> Job:
         """Cancel a job that waits at once, one that runs after its current group of segments.
 
+        What was recognized becomes its text, also of one that waits because it was paused or
+        interrupted.
+
         Returns:
-            The job as it stands now; a running one is still ``running``.
+            The job as it stands now; one whose text is still to be stored is ``running``.
 
         Raises:
             JobNotFoundError: no job has that id.
@@ -141,6 +149,8 @@ class JobRunner:
             if self._ask(job_id, Request.CANCEL):
                 return self._history.job(job_id)
             job = self._history.job(job_id)
+            if job.state is JobState.QUEUED and job.recognized_ms:
+                return self._begin_to_keep_text(job)
             if job.state not in (JobState.QUEUED, JobState.INTERRUPTED):
                 raise _wrong_state(job, "cancelled")
             job = self._history.set_state(job_id, JobState.CANCELLED)
@@ -303,6 +313,31 @@ class JobRunner:
                 return
         self._history.set_state(running.job.id, JobState.CANCELLED)
         logger.info("job cancelled id=%s", running.job.id)
+
+    def _begin_to_keep_text(self, job: Job) -> Job:
+        """Store what a cancelled job had recognized, on a thread of its own: others may run."""
+        job = self._history.set_state(job.id, JobState.RUNNING)
+        token = CancelToken(known_only=True)
+        running = _Running(job, token, Request.CANCEL)
+        thread = threading.Thread(
+            target=self._keep_text, args=(running,), name=f"text-{self._queue}", daemon=True
+        )
+        self._kept[thread] = running
+        self._paused.pop(job.id, None)
+        thread.start()
+        return job
+
+    def _keep_text(self, running: _Running) -> None:
+        job_id = running.job.id
+        try:
+            self._finish(running, self._call(running))
+        except Exception:
+            # The guard of the thread: the job was cancelled, whatever becomes of its text.
+            logger.exception("text of a cancelled job not kept id=%s", job_id)
+            self._history.set_state(job_id, JobState.CANCELLED)
+        self._tell_end(self._history.job(job_id))
+        with self._lock:
+            del self._kept[threading.current_thread()]
 
     def _is_stopped(self, running: _Running) -> bool:
         """Whether the job is to go on later."""

@@ -8,10 +8,16 @@ from asr_core.errors import TranscriptionCancelled
 
 
 class CancelToken:
-    """Set from any thread; checked by the pipeline between groups of segments."""
+    """Set from any thread; checked by the pipeline between groups of segments.
 
-    def __init__(self) -> None:
+    Args:
+        known_only: stop by itself at the first group that has no checkpoint: what was recognized
+            before becomes text and nothing is recognized.
+    """
+
+    def __init__(self, *, known_only: bool = False) -> None:
         self._event = threading.Event()
+        self.known_only = known_only
 
     def cancel(self) -> None:
         self._event.set()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from asr_core.errors import TranscriptionCancelled
 from asr_core.results import Utterance
 
 Spans = Sequence[tuple[int, int]]
@@ -63,3 +64,31 @@ class NoCheckpoints:
         elapsed_ms: int,
     ) -> None:
         """Nothing is kept."""
+
+
+class KnownOnly:
+    """Checkpoints of a transcription that ends where they end.
+
+    Args:
+        checkpoints: the recognized groups.
+    """
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self._checkpoints = checkpoints
+
+    def load(self, channel: int, number: int, spans: Spans) -> Checkpoint:
+        """Raises TranscriptionCancelled at the first group that is not known."""
+        known = self._checkpoints.load(channel, number, spans)
+        if known is None:
+            raise TranscriptionCancelled
+        return known
+
+    def save(
+        self,
+        channel: int,
+        number: int,
+        spans: Spans,
+        utterances: Sequence[Utterance],
+        elapsed_ms: int,
+    ) -> None:
+        """Nothing is recognized."""

@@ -30,7 +30,7 @@ from asr_core.runtime.session import Float32
 from asr_core.text.itn import InverseNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.channel import Channel, Speaker
-from asr_core.transcription.checkpoints import Checkpoints, NoCheckpoints
+from asr_core.transcription.checkpoints import Checkpoints, KnownOnly, NoCheckpoints
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.pace import Pace
 from asr_core.transcription.scheduler import RecognizerWorker
@@ -94,6 +94,8 @@ def transcribe(
         SettingsError: the options declare raw PCM of no known layout.
     """
     started = time.monotonic()
+    cancel = cancel or CancelToken()
+    kept = checkpoints or NoCheckpoints()
     recognizer = stages.worker.ready()
     decoding = decode_options(options, stages.limits)
     with open_audio(path, name=name, options=decoding) as source, _Outline(peaks) as outline:
@@ -103,9 +105,9 @@ def transcribe(
             stages,
             recognizer,
             on_event,
-            cancel or CancelToken(),
+            cancel,
             outline,
-            checkpoints or NoCheckpoints(),
+            KnownOnly(kept) if cancel.known_only else kept,
         )
         partial = run.run()
         transcript = Transcript(

@@ -23,6 +23,7 @@ from asr_core.store.database import Database
 from asr_core.store.history import History
 from asr_core.transcription.cancel import CancelToken
 from tests.unit.store.build import queued, recording, sentence, transcript
+from tests.unit.store.test_job_control import UTTERANCE
 
 WAIT_S = 30
 """Longer than any step takes; only a broken runner waits this long."""
@@ -527,3 +528,44 @@ def test_every_end_is_told_once(history: History, led: Led, ends: Ends, tmp_path
         ("a.wav", JobState.DONE),
         ("a.wav", JobState.FAILED),
     ]
+
+
+def test_a_job_that_waits_and_is_cancelled_keeps_what_it_recognized(
+    history: History, ends: Ends, tmp_path: Path
+) -> None:
+    first, second = queued(history, tmp_path / "a.wav"), queued(history, tmp_path / "b.wav")
+    history.checkpoints(second.id, "v").save(0, 0, [(0, 16_000)], [UTTERANCE], 5)
+    started, go_on = threading.Event(), threading.Event()
+
+    def transcribe(path: Path, job: Job, sink: EventSink, token: CancelToken) -> Transcript:
+        if job.id == first.id:
+            started.set()
+            assert go_on.wait(WAIT_S)
+            return transcript("会议")
+        assert token.known_only
+        return transcript("各位", partial=True)
+
+    runner = JobRunner(history, transcribe)
+    runner.pause(second.id)
+    runner.start()
+    try:
+        assert started.wait(WAIT_S)  # another job runs and goes on running
+        runner.cancel(second.id)
+        assert ends.wait(second).state is JobState.PARTIAL
+        assert history.record(second.recording_id).transcript.text == "各位"
+        assert history.job(first.id).state is JobState.RUNNING
+    finally:
+        go_on.set()
+        ends.wait(first)
+        runner.stop()
+
+
+def test_a_text_that_cannot_be_kept_leaves_the_job_cancelled(
+    runner: JobRunner, led: Led, ends: Ends, history: History, job: Job, tmp_path: Path
+) -> None:
+    history.checkpoints(job.id, "v").save(0, 0, [(0, 16_000)], [UTTERANCE], 5)
+    runner.pause(job.id)
+    runner.cancel(job.id)
+    led.wait_for_start()
+    led.end(_raise(AudioDecodeError("no", path="a.wav", reason="damaged")))
+    assert ends.wait(job).state is JobState.CANCELLED

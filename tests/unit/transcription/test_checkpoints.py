@@ -100,6 +100,12 @@ def test_nothing_is_recognized_twice_and_the_text_is_that_of_one_run(
             path, options, counted, on_event=stop_there, cancel=token, checkpoints=kept
         )
         assert part.partial
+
+        seen_by_then = len(counting.seen)
+        known = CancelToken(known_only=True)
+        kept_text = transcribe(path, options, counted, cancel=known, checkpoints=kept)
+        assert (kept_text.partial, kept_text.sentences) == (True, part.sentences)
+        assert len(counting.seen) == seen_by_then
     events: list[Progress] = []
     resumed = transcribe(path, options, counted, on_event=events.append, checkpoints=kept)
 
