@@ -251,7 +251,8 @@ main() {
       shift
       set_up base dev
       cd -- "$ROOT"
-      exec "$PY" -m pytest -rs "$@"
+      # Two at a time: half of them wait for a browser or a process of their own.
+      exec "$PY" -m pytest -rs -n 2 --dist worksteal "$@"
       ;;
     serve | -*)
       if [[ "$command" == serve && $# -gt 0 ]]; then
