@@ -121,3 +121,13 @@ def colours(page: Any, panel: str) -> list[str]:
         }""",
         panel,
     )
+
+
+def return_to(page: Any, url: str) -> None:
+    """Load the page again after its server was away; it may be doing so by itself already."""
+    try:
+        page.goto(url)
+    except playwright_api().Error as error:
+        if "interrupted by another navigation" not in str(error):
+            raise
+        page.wait_for_load_state()

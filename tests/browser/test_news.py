@@ -102,7 +102,10 @@ def show_rows(page, count):
                 remaining_ms: 4800000, output: "", formats: ["txt"], every_format: ["txt"],
                 error: ""};
             const rows = Array.from({length: count}, (_, i) => row(i + 1));
-            tinglu.find("batch-rows").update({batch, rows, since: 1, whole: true});
+            const part = tinglu.find("batch-rows");
+            window.show = part.update.bind(part);
+            part.update = () => {};  // what the server says of its own batches
+            show({batch, rows, since: 1, whole: true});
         }""",
         count,
     )
@@ -148,7 +151,7 @@ def test_only_the_row_that_changed_is_drawn_again(served, visit):
             }));
             watch.observe(body, {childList: true, characterData: true, subtree: true});
             const row = {...made(3), state: "running", done_ms: 1};
-            tinglu.find("batch-rows").update({batch, rows: [row], since: 2, whole: false});
+            show({batch, rows: [row], since: 2, whole: false});
             await new Promise(requestAnimationFrame);
             watch.disconnect();
             return [...seen];

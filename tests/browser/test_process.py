@@ -15,6 +15,7 @@ from tests.browser.actions import (
     expect,
     lines,
     open_entry,
+    return_to,
     search,
     transcribe,
 )
@@ -32,7 +33,7 @@ def test_killed_server_goes_on_with_the_job_and_the_page_finds_it_again(
     expect(panel.locator(".tl-is-running")).to_be_visible(timeout=PATIENCE_MS)
     application.stop(signal.SIGKILL)
     application.start()
-    page.goto(application.url)
+    return_to(page, application.url)
     expect(panel.locator(".tl-is-done")).to_be_visible(timeout=PATIENCE_MS)
     expect(panel.locator(".tl-name")).to_have_text("例会.flac")
     assert lines(page).count() >= 12
