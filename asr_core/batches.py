@@ -64,7 +64,3 @@ class BatchDoor:
     def batch_archive(self, batch_id: str, formats: Sequence[str]) -> Path:
         """All texts of a batch as one zip file; see :meth:`BatchDesk.archive`."""
         return self._batches.archive(batch_id, formats)
-
-    def batch_summary(self, batch_id: str) -> Path:
-        """The table of a batch as a CSV file; see :meth:`BatchDesk.summary`."""
-        return self._batches.summary(batch_id)

@@ -12,7 +12,6 @@ from asr_core.audio.adts import AdtsFrames, is_adts
 from asr_core.audio.reader import (
     BLOCK_S,
     AudioInfo,
-    AudioTrack,
     Damage,
     DecodeOptions,
     decode_error,
@@ -180,15 +179,15 @@ class ContainerReader:
         if (container, codec) in _TRIMMED_WRONGLY:
             context.flags2 |= Flags2.skip_manual
         duration_s = self._duration_s(container)
-        tracks = tuple(_track(n, s) for n, s in enumerate(self._container.streams.audio, 1))
+        numbers = [stream.index for stream in self._container.streams.audio]
         return AudioInfo(
             container=container,
             codec=codec,
             sample_rate_hz=context.sample_rate,
             channels=max(context.channels, 1),
             duration_ms=None if duration_s is None else round(duration_s * 1000),
-            tracks=tracks,
-            track=1 + [s.index for s in self._container.streams.audio].index(self._stream.index),
+            tracks=len(numbers),
+            track=1 + numbers.index(self._stream.index),
         )
 
     def _duration_s(self, container: str) -> float | None:
@@ -351,17 +350,6 @@ def no_such_track(name: str, track: int, tracks: int) -> AudioDecodeError:
     error = decode_error(name, "no_such_track", f"it has no audio track {track}, only {tracks}")
     error.details |= {"track": track, "tracks": tracks}
     return error
-
-
-def _track(number: int, stream: AudioStream) -> AudioTrack:
-    context = stream.codec_context
-    return AudioTrack(
-        number=number,
-        codec=context.codec.canonical_name if context else "",
-        channels=context.channels if context else 0,
-        language=stream.metadata.get("language", ""),
-        title=stream.metadata.get("title", ""),
-    )
 
 
 def _tagged_duration_s(metadata: Mapping[str, str]) -> float | None:

@@ -168,10 +168,8 @@ class AudioSource:
                 "extension",
                 f"The content is {info.container}, which the extension of the name does not say",
             )
-        if len(info.tracks) > 1 and self._options.track is None:
-            self._warn(
-                "tracks", f"It has {len(info.tracks)} audio tracks; track {info.track} was read"
-            )
+        if info.tracks > 1 and self._options.track is None:
+            self._warn("tracks", f"It has {info.tracks} audio tracks; track {info.track} was read")
 
     def _account_for_end(self, decoded_s: float) -> None:
         """Gaps and warnings that are known when the last block is out."""

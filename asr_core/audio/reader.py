@@ -41,25 +41,6 @@ class DecodeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class AudioTrack:
-    """One audio track of a container.
-
-    Attributes:
-        number: from 1, in the order of the container.
-        codec: FFmpeg's name of the codec.
-        channels: of the track.
-        language: as the container states it, empty when it does not.
-        title: as the container states it, empty when it does not.
-    """
-
-    number: int
-    codec: str
-    channels: int
-    language: str = ""
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class AudioInfo:
     """What the container says about the recording.
 
@@ -70,8 +51,8 @@ class AudioInfo:
         sample_rate_hz: of the recording itself.
         channels: of the recording itself.
         duration_ms: ``None`` when the container does not tell.
-        tracks: every audio track; empty for formats that have one by nature.
-        track: number of the one that is read.
+        tracks: how many audio tracks there are.
+        track: number of the one that is read, from 1.
     """
 
     container: str
@@ -79,7 +60,7 @@ class AudioInfo:
     sample_rate_hz: int
     channels: int
     duration_ms: int | None
-    tracks: tuple[AudioTrack, ...] = ()
+    tracks: int = 1
     track: int = 1
 
 

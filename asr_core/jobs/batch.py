@@ -268,22 +268,6 @@ class BatchDesk:
         summary = summary_content(items, self._settings.locale)
         return write_archive(self._history, row, items, formats, target, summary)
 
-    def summary(self, batch_id: str) -> Path:
-        """The summary as it stands now, as a file below the temporary folder.
-
-        Raises:
-            BatchError: it cannot be written.
-        """
-        self._store.get(batch_id)
-        target = self._exports() / "summary.csv"
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            content = summary_content(self.items(batch_id), self._settings.locale)
-            target.write_bytes(content)
-        except OSError as exc:
-            raise outputs.write_error(target.parent, exc) from exc
-        return target
-
     def _checked(self, request: BatchRequest, *, bound: bool) -> BatchRow:
         """A request as a row, its folders judged."""
         _check_formats(request.formats)

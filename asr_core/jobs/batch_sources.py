@@ -20,7 +20,7 @@ from asr_core.jobs.archives import Archive, is_archive, open_archive
 from asr_core.jobs.batch_model import Upload
 from asr_core.jobs.folders import Selection, natural_key, walk
 from asr_core.store.batch_rows import BatchRow, ItemRow
-from asr_core.store.recordings import Keep
+from asr_core.store.recordings import Keep, link_or_copy
 
 _MANIFEST = "names.json"
 
@@ -75,7 +75,7 @@ class Inbox:
         try:
             target.mkdir(parents=True)
             for number, upload in enumerate(uploads):
-                _link_or_copy(upload.path.resolve(), target / f"{number:05}")
+                link_or_copy(upload.path, target / f"{number:05}")
             names = json.dumps([upload.name for upload in uploads])
             (target / _MANIFEST).write_text(names, encoding="utf-8")
         except OSError as exc:
@@ -227,10 +227,3 @@ def _members(
 
 def _stamp(size_bytes: int, modified_ns: int) -> str:
     return f"{size_bytes} {modified_ns}"
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)

@@ -335,9 +335,10 @@ class JobRunner:
             # The guard of the thread: the job was cancelled, whatever becomes of its text.
             logger.exception("text of a cancelled job not kept id=%s", job_id)
             self._history.set_state(job_id, JobState.CANCELLED)
+        finally:
+            with self._lock:
+                del self._kept[threading.current_thread()]
         self._tell_end(self._history.job(job_id))
-        with self._lock:
-            del self._kept[threading.current_thread()]
 
     def _is_stopped(self, running: _Running) -> bool:
         """Whether the job is to go on later."""

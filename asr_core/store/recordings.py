@@ -56,11 +56,10 @@ def take(source: Path, folder: Path, recording_id: str, *, keep: Keep) -> Conten
     try:
         if temporary is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            if not _link(source, temporary):
-                if keep == "copy":
-                    _copy(source, temporary)
-                else:
-                    temporary = None
+            if keep == "copy":
+                link_or_copy(source, temporary)
+            elif not _link(source, temporary):
+                temporary = None
         return _read(source if temporary is None else temporary, temporary)
     except OSError as exc:
         if temporary is not None:
@@ -109,6 +108,16 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as exc:
         logger.warning("recording not removed file=%s reason=%s", path.name, exc.strerror)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Keep the content of a file under another name, whatever becomes of the first.
+
+    Raises:
+        OSError: the source cannot be read or the target cannot be written.
+    """
+    if not _link(source, target):
+        _copy(source, target)
 
 
 def _link(source: Path, target: Path) -> bool:

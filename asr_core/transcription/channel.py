@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 from asr_core.audio.detector import SegmentStream
 from asr_core.audio.segmenter import Segment
-from asr_core.errors import NormalizationError
+from asr_core.errors import NormalizationError, TranscriptionCancelled
 from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import SAMPLE_RATE_HZ, Sentence, Token, Utterance
 from asr_core.runtime.session import Float32
 from asr_core.text.itn import InverseNormalizer
 from asr_core.text.tokens import build_sentences, split_sentences
+from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.checkpoints import Checkpoints
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.scheduler import RecognizerWorker
@@ -48,7 +49,8 @@ class Channel:
         normalizer: writes numbers; ``None`` leaves them as spoken.
         options: choices for this recording.
         speaker: which channel this is.
-        checkpoints: groups that were recognized before.
+        cancel: whether only known groups become text.
+        checkpoints: where recognized groups are kept; ``None`` keeps none.
 
     Attributes:
         segments: recognized so far.
@@ -66,7 +68,8 @@ class Channel:
         normalizer: InverseNormalizer | None,
         options: TranscribeOptions,
         speaker: Speaker,
-        checkpoints: Checkpoints,
+        cancel: CancelToken,
+        checkpoints: Checkpoints | None,
     ) -> None:
         self._stream = stream
         self._recognizer = recognizer
@@ -74,6 +77,7 @@ class Channel:
         self._normalizer = normalizer
         self._options = options
         self._speaker = speaker
+        self._cancel = cancel
         self._checkpoints = checkpoints
         self._detected: list[Segment] = []  # not in the group yet
         self._group: list[Segment] = []
@@ -137,16 +141,20 @@ class Channel:
         spans = [(segment.start, segment.end) for segment in group]
         channel, number = self._speaker.number, self._groups
         self._groups += 1
-        known = self._checkpoints.load(channel, number, spans)
+        kept = self._checkpoints
+        known = kept.load(channel, number, spans) if kept else None
         if known is not None:
             self.earlier_ms += known.elapsed_ms
             return known.utterances
+        if self._cancel.known_only:
+            raise TranscriptionCancelled
         started = time.monotonic()
         utterances = self._worker.recognize(
             group, RecognizeOptions(hotwords=self._options.hotwords)
         )
         elapsed_ms = int((time.monotonic() - started) * 1000)
-        self._checkpoints.save(channel, number, spans, utterances, elapsed_ms)
+        if kept:
+            kept.save(channel, number, spans, utterances, elapsed_ms)
         return utterances
 
     def close_sentence(self) -> list[Sentence]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from asr_core.errors import TranscriptionCancelled
 from asr_core.results import Utterance
 
 Spans = Sequence[tuple[int, int]]
@@ -47,48 +46,3 @@ class Checkpoints(Protocol):
     ) -> None:
         """Keep a group; called on the transcription's thread right after it was recognized."""
         ...
-
-
-class NoCheckpoints:
-    """For a transcription that is not resumed."""
-
-    def load(self, channel: int, number: int, spans: Spans) -> Checkpoint | None:  # noqa: ARG002
-        return None
-
-    def save(
-        self,
-        channel: int,
-        number: int,
-        spans: Spans,
-        utterances: Sequence[Utterance],
-        elapsed_ms: int,
-    ) -> None:
-        """Nothing is kept."""
-
-
-class KnownOnly:
-    """Checkpoints of a transcription that ends where they end.
-
-    Args:
-        checkpoints: the recognized groups.
-    """
-
-    def __init__(self, checkpoints: Checkpoints) -> None:
-        self._checkpoints = checkpoints
-
-    def load(self, channel: int, number: int, spans: Spans) -> Checkpoint:
-        """Raises TranscriptionCancelled at the first group that is not known."""
-        known = self._checkpoints.load(channel, number, spans)
-        if known is None:
-            raise TranscriptionCancelled
-        return known
-
-    def save(
-        self,
-        channel: int,
-        number: int,
-        spans: Spans,
-        utterances: Sequence[Utterance],
-        elapsed_ms: int,
-    ) -> None:
-        """Nothing is recognized."""

@@ -30,7 +30,7 @@ from asr_core.runtime.session import Float32
 from asr_core.text.itn import InverseNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.channel import Channel, Speaker
-from asr_core.transcription.checkpoints import Checkpoints, KnownOnly, NoCheckpoints
+from asr_core.transcription.checkpoints import Checkpoints
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.pace import Pace
 from asr_core.transcription.scheduler import RecognizerWorker
@@ -95,7 +95,6 @@ def transcribe(
     """
     started = time.monotonic()
     cancel = cancel or CancelToken()
-    kept = checkpoints or NoCheckpoints()
     recognizer = stages.worker.ready()
     decoding = decode_options(options, stages.limits)
     with open_audio(path, name=name, options=decoding) as source, _Outline(peaks) as outline:
@@ -107,7 +106,7 @@ def transcribe(
             on_event,
             cancel,
             outline,
-            KnownOnly(kept) if cancel.known_only else kept,
+            checkpoints,
         )
         partial = run.run()
         transcript = Transcript(
@@ -188,7 +187,7 @@ class _Run:
     on_event: EventSink | None
     cancel: CancelToken
     outline: _Outline
-    checkpoints: Checkpoints
+    checkpoints: Checkpoints | None
     earlier_ms: int = 0  # wall time of the groups that were recognized before
     sentences: list[Sentence] = field(default_factory=list)
     _channels: list[Channel] = field(default_factory=list)
@@ -245,6 +244,7 @@ class _Run:
             self.stages.normalizer if self.options.itn else None,
             self.options,
             Speaker(number, label),
+            self.cancel,
             self.checkpoints,
         )
 

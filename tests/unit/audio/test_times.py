@@ -166,7 +166,7 @@ def test_the_default_track_is_taken_or_the_one_asked_for(tmp_path, muxer, codec,
     assert voice_match(taken.waveform, voices[2 - default])[1] < 0.5
     assert taken.warnings == ["tracks"]
     assert taken.info.track == default
-    assert [track.number for track in taken.info.tracks] == [1, 2]
+    assert taken.info.tracks == 2
     for number in (1, 2):
         chosen = decode(path, track=number)
         assert voice_match(chosen.waveform, voices[number - 1])[1] > 0.9
