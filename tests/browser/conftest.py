@@ -121,7 +121,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
         watched = Watched(context.new_page())
         watched.listen()
         watched.page.goto(url)
-        watched.page.locator("#header .tl-dot-ready").wait_for(timeout=START_MS)
+        loaded = watched.page.locator("#header .tl-dot-ready, #header .tl-dot-busy")
+        loaded.wait_for(timeout=START_MS)
         watched.page.locator("#file-start").wait_for()
         return watched
 

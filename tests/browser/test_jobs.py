@@ -134,20 +134,18 @@ def test_running_job_survives_a_reload_and_keeps_its_text_when_cancelled(
 
 
 def test_closed_page_loses_nothing_and_another_browser_takes_the_job_up(
-    served: Application, visit: Callable[..., Any], sample: Path, tmp_path: Path
+    served: Application, visit: Callable[..., Any], long_recording: Path
 ) -> None:
-    # Long enough that it still runs when a slow machine has opened the second page.
-    recording = repeat(sample, tmp_path / "全天会议.flac", 40)
     first = visit(served.url).page
-    transcribe(first, recording)
+    transcribe(first, long_recording)
     expect(lines(first).first).to_be_visible(timeout=PATIENCE_MS)
     first.context.close()
     page = visit(served.url).page
     others = page.locator("#file-jobs")
     expect(others.locator("summary")).to_have_text("正在进行 1 个任务")
-    others.locator(".tl-other-open", has_text=recording.name).click()
+    others.locator(".tl-other-open", has_text=long_recording.name).click()
     expect(lines(page).first).to_contain_text("各位同事", timeout=PATIENCE_MS)
-    expect(page).to_have_title(re.compile(rf"^\d+% · {recording.name} — 听录$"))
+    expect(page).to_have_title(re.compile(rf"^\d+% · {long_recording.name} — 听录$"))
     expect(others.locator("summary")).to_be_hidden()
     page.reload()
     expect(lines(page).first).to_contain_text("各位同事", timeout=PATIENCE_MS)

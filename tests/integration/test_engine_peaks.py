@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,23 +15,6 @@ from asr_core.settings import Settings
 from asr_core.store.history import History
 from tests.seeding import finish, open_history, queue, write_tone
 from tests.waiting import wait_until
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", threads=2)
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    with Engine(settings) as opened:
-        yield opened
-
-
-@pytest.fixture
-def history(settings: Settings) -> Iterator[History]:
-    with open_history(settings) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +15,6 @@ from tests.seeding import finish, open_history
 from tests.unit.audio.encoders import Track, encode_tracks
 
 RATE_HZ = 16_000
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", threads=2)
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    with Engine(settings) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,0 +1,3 @@
+from tests.idle import engine, history, settings
+
+__all__ = ["engine", "history", "settings"]
