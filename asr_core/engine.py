@@ -49,7 +49,7 @@ from asr_core.store.database import Database
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
 from asr_core.store.tmp_files import prune
 from asr_core.system import SystemInfo, read_system
-from asr_core.text.itn import InverseNormalizer, WetextNormalizer
+from asr_core.text.itn.normalizer import InverseNormalizer, WetextNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
 from asr_core.transcription.pipeline import Stages, transcribe

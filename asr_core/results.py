@@ -42,11 +42,14 @@ class WrittenSpan:
         first_token: index of the first token, relative to the list that the span belongs to.
         last_token: index of the last token, inclusive.
         written: what stands in the written form instead; the mark of the last token follows it.
+        kind: who wrote it: ``number`` (number normalization and its user rules), ``hotword``
+            (sounds like a hotword) or ``replacement`` (the user's list of wrong and right words).
     """
 
     first_token: int
     last_token: int
     written: str
+    kind: str = "number"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def insert_transcript(
 
 def _sentence_columns(sentence: Sentence) -> tuple[object, ...]:
     tokens = [(t.text, t.start_ms, t.end_ms, t.confidence, t.mark) for t in sentence.tokens]
-    spans = [(s.first_token, s.last_token, s.written) for s in sentence.spans]
+    spans = [(s.first_token, s.last_token, s.written, s.kind) for s in sentence.spans]
     return (
         sentence.start_ms,
         sentence.end_ms,

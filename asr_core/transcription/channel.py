@@ -13,7 +13,7 @@ from asr_core.errors import NormalizationError, TranscriptionCancelled
 from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import SAMPLE_RATE_HZ, Sentence, Token, Utterance
 from asr_core.runtime.session import Float32
-from asr_core.text.itn import InverseNormalizer
+from asr_core.text.itn.normalizer import InverseNormalizer
 from asr_core.text.tokens import build_sentences, split_sentences
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.checkpoints import Checkpoints

@@ -27,7 +27,7 @@ from asr_core.results import (
     TranscriptWarning,
 )
 from asr_core.runtime.session import Float32
-from asr_core.text.itn import InverseNormalizer
+from asr_core.text.itn.normalizer import InverseNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.channel import Channel, Speaker
 from asr_core.transcription.checkpoints import Checkpoints

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from asr_core.errors import NormalizationError
 from asr_core.results import Sentence, Token, WrittenSpan
-from asr_core.text.itn import WetextNormalizer
+from asr_core.text.itn.normalizer import WetextNormalizer
 from asr_core.text.tokens import TimedPiece, tokens_from_pieces
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "itn"

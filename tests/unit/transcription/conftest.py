@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from asr_core.recognizers.whisper import WhisperRecognizer
-from asr_core.text.itn import WetextNormalizer
+from asr_core.text.itn.normalizer import WetextNormalizer
 from asr_core.transcription.pipeline import Stages
 from asr_core.transcription.scheduler import RecognizerWorker
 
