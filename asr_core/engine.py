@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from asr_core import __version__
-from asr_core.audio.decode import DecodeOptions
 from asr_core.batches import BatchDoor
-from asr_core.errors import (
-    AsrError,
-    DeviceUnavailableError,
-    ExportError,
-    NormalizationError,
-    UnknownModelError,
-)
+from asr_core.equipment import Equipment
+from asr_core.errors import AsrError, ExportError
 from asr_core.events import EventSink
 from asr_core.export.registry import FORMATS, file_name, write_file
 from asr_core.jobs.batch import BatchDesk
@@ -37,11 +29,8 @@ from asr_core.jobs.control import JobControl
 from asr_core.jobs.model import Job, JobState
 from asr_core.jobs.runner import JobRunner
 from asr_core.media import Media
-from asr_core.messages import message
-from asr_core.models.catalog import CATALOGUE, find_entry
+from asr_core.models.catalog import CATALOGUE
 from asr_core.models.store import ModelStore
-from asr_core.recognizers.base import Recognizer
-from asr_core.recognizers.whisper import WhisperRecognizer
 from asr_core.results import Transcript
 from asr_core.settings import Settings
 from asr_core.store.batches import BatchStore
@@ -49,11 +38,10 @@ from asr_core.store.database import Database
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
 from asr_core.store.tmp_files import prune
 from asr_core.system import SystemInfo, read_system
-from asr_core.text.itn.normalizer import InverseNormalizer, WetextNormalizer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
-from asr_core.transcription.pipeline import Stages, transcribe
-from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
+from asr_core.transcription.pipeline import transcribe
+from asr_core.transcription.scheduler import WorkerState
 from asr_core.views import EngineStatus, LiveView, ModelStatus
 
 __all__ = [
@@ -85,7 +73,6 @@ logger = logging.getLogger(__name__)
 EXPORT_FORMATS: tuple[str, ...] = tuple(FORMATS)
 """Names that :meth:`Engine.export` takes."""
 
-_MOST_DEFAULT_THREADS = 8  # a base-size model gains nothing from more
 _PRUNE_EVERY_S = 3600.0
 _WORKER_STATES = {
     WorkerState.IDLE: "loading",
@@ -112,23 +99,19 @@ class Engine(BatchDoor):
         )
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
-        self._worker = RecognizerWorker(self._load_recognizer)
+        self._equipment = Equipment(settings, self._models)
+        self._worker = self._equipment.worker
         self._control = JobControl(self._history, self._runner_of)
         store = BatchStore(self._database)
         self._batches = BatchDesk(self._history, store, settings, self._control)
         self._runner = self._new_runner("files")
         self._dictations = self._new_runner("dictation")
         self._command: JobRunner | None = None  # of the batch that this process was called for
-        self._lock = threading.Lock()  # guards _stages
-        self._stages: Stages | None = None
-        self._limits = DecodeOptions(
-            max_duration_s=settings.max_hours * 3600.0, stall_s=float(settings.decode_stall_s)
-        )
         self._stopping = threading.Event()
         self._media = Media(
             self._history,
             settings.tmp / "playback",
-            limits=self._limits,
+            limits=self._equipment.limits,
             is_stopped=self._stopping.is_set,
         )
         self._keeper = threading.Thread(target=self._keep_house, name="housekeeping", daemon=True)
@@ -303,7 +286,7 @@ class Engine(BatchDoor):
         job = self._history.add_job(recording_id, options, running=True, queue="cli")
         try:
             transcript = transcribe(
-                path, options, self._ready_stages(), on_event=on_event, cancel=cancel
+                path, options, self._equipment.stages(), on_event=on_event, cancel=cancel
             )
         except AsrError as exc:
             self._history.set_state(job.id, JobState.FAILED, error=exc)
@@ -371,7 +354,7 @@ class Engine(BatchDoor):
             model=self._settings.model,
             backend=info.backend if info else "",
             device=info.device if info else self._settings.device,
-            threads=self._threads(),
+            threads=self._equipment.threads,
             state=_WORKER_STATES[self._worker.state],
             queued=len(self._history.jobs(states=(JobState.QUEUED,))),
             error_code=error.code if error else "",
@@ -421,60 +404,13 @@ class Engine(BatchDoor):
         return transcribe(
             path,
             job.options,
-            self._ready_stages(),
+            self._equipment.stages(),
             name=job.name,
             on_event=on_event,
             cancel=cancel,
             peaks=self._history.peaks_path(job.recording_id),
-            checkpoints=self._history.checkpoints(job.id, self._fingerprint(job.options)),
+            checkpoints=self._history.checkpoints(job.id, self._equipment.fingerprint(job.options)),
         )
-
-    def _fingerprint(self, options: TranscribeOptions) -> str:
-        """What decides over the text besides the recording and the options of its job."""
-        model = self._worker.ready().info
-        vad = options.vad or self._settings.vad
-        return f"{__version__} {model.name} {model.backend} {vad} {self._settings.batch_windows}"
-
-    def _ready_stages(self) -> Stages:
-        with self._lock:
-            if self._stages is None:
-                self._stages = Stages(
-                    self._worker,
-                    _load_normalizer(),
-                    self._settings.vad,
-                    fsmn_folder=self._settings.fsmn_folder,
-                    limits=self._limits,
-                    channel_label=message(
-                        "speaker.channel", self._settings.locale, number="{number}"
-                    ),
-                )
-            return self._stages
-
-    def _load_recognizer(self) -> Recognizer:
-        entry = find_entry(self._settings.model)
-        if entry.family != "whisper":
-            raise UnknownModelError(
-                f"no recognizer drives models of the family {entry.family}",
-                name=entry.name,
-                known=", ".join(sorted(CATALOGUE)),
-            )
-        if self._settings.device.startswith("npu"):
-            raise DeviceUnavailableError(
-                f"{entry.title} runs on the CPU only; start with --device cpu",
-                device=self._settings.device,
-                reason="cpu_only",
-                model=entry.title,
-            )
-        return WhisperRecognizer(
-            self._models.ensure(entry.name),
-            name=entry.name,
-            threads=self._threads(),
-            batch_windows=self._settings.batch_windows,
-        )
-
-    def _threads(self) -> int:
-        usable = len(os.sched_getaffinity(0))
-        return self._settings.threads or min(usable, _MOST_DEFAULT_THREADS)
 
     def _keep_house(self) -> None:
         """Keep temporary files inside their limits until the engine closes."""
@@ -488,12 +424,3 @@ class Engine(BatchDoor):
                 logger.info("temporary files deleted bytes=%d", freed)
             if self._stopping.wait(_PRUNE_EVERY_S):
                 return
-
-
-def _load_normalizer() -> InverseNormalizer | None:
-    """The number normalizer; transcripts carry a warning when there is none."""
-    try:
-        return WetextNormalizer()
-    except NormalizationError:
-        logger.warning("number normalization is not available", exc_info=True)
-        return None

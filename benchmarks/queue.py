@@ -51,7 +51,7 @@ def through_queue(engine: Engine, paths: Sequence[Path]) -> None:
 
 
 def through_engine(engine: Engine, paths: Sequence[Path]) -> None:
-    stages = engine._ready_stages()
+    stages = engine._equipment.stages()
     for path in paths:
         transcribe(path, TranscribeOptions(), stages)
 

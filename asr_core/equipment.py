@@ -1,0 +1,111 @@
+"""What transcriptions work with, made from the settings when it is first needed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+
+from asr_core import __version__
+from asr_core.audio.decode import DecodeOptions
+from asr_core.errors import DeviceUnavailableError, NormalizationError, UnknownModelError
+from asr_core.messages import message
+from asr_core.models.catalog import CATALOGUE, find_entry
+from asr_core.models.store import ModelStore
+from asr_core.recognizers.base import Recognizer
+from asr_core.recognizers.whisper import WhisperRecognizer
+from asr_core.settings import Settings
+from asr_core.text.itn.normalizer import InverseNormalizer, WetextNormalizer
+from asr_core.transcription.options import TranscribeOptions
+from asr_core.transcription.pipeline import Stages
+from asr_core.transcription.scheduler import RecognizerWorker
+
+logger = logging.getLogger(__name__)
+
+_MOST_DEFAULT_THREADS = 8  # a base-size model gains nothing from more
+
+
+class Equipment:
+    """The recognizer's owner and the stages around it; usable from any thread.
+
+    Args:
+        settings: of this installation.
+        models: where model files are found.
+
+    Attributes:
+        worker: owns the recognizer, which is loaded at the first use.
+        limits: ``max_duration_s`` and ``stall_s`` of every recording.
+    """
+
+    def __init__(self, settings: Settings, models: ModelStore) -> None:
+        self._settings = settings
+        self._models = models
+        self._lock = threading.Lock()  # guards _stages
+        self._stages: Stages | None = None
+        self.worker = RecognizerWorker(self._load_recognizer)
+        self.limits = DecodeOptions(
+            max_duration_s=settings.max_hours * 3600.0, stall_s=float(settings.decode_stall_s)
+        )
+
+    @property
+    def threads(self) -> int:
+        """CPU threads of the recognizer."""
+        usable = len(os.sched_getaffinity(0))
+        return self._settings.threads or min(usable, _MOST_DEFAULT_THREADS)
+
+    def stages(self) -> Stages:
+        """The stages of a transcription, the same for all of them."""
+        with self._lock:
+            if self._stages is None:
+                self._stages = Stages(
+                    self.worker,
+                    _load_normalizer(),
+                    self._settings.vad,
+                    fsmn_folder=self._settings.fsmn_folder,
+                    limits=self.limits,
+                    channel_label=message(
+                        "speaker.channel", self._settings.locale, number="{number}"
+                    ),
+                )
+            return self._stages
+
+    def fingerprint(self, options: TranscribeOptions) -> str:
+        """What decides over recognized tokens besides the recording and the options of its job.
+
+        Raises:
+            ModelError, DeviceError: the recognizer cannot be loaded.
+        """
+        model = self.worker.ready().info
+        vad = options.vad or self._settings.vad
+        return f"{__version__} {model.name} {model.backend} {vad} {self._settings.batch_windows}"
+
+    def _load_recognizer(self) -> Recognizer:
+        entry = find_entry(self._settings.model)
+        if entry.family != "whisper":
+            raise UnknownModelError(
+                f"no recognizer drives models of the family {entry.family}",
+                name=entry.name,
+                known=", ".join(sorted(CATALOGUE)),
+            )
+        if self._settings.device.startswith("npu"):
+            raise DeviceUnavailableError(
+                f"{entry.title} runs on the CPU only; start with --device cpu",
+                device=self._settings.device,
+                reason="cpu_only",
+                model=entry.title,
+            )
+        return WhisperRecognizer(
+            self._models.ensure(entry.name),
+            name=entry.name,
+            threads=self.threads,
+            batch_windows=self._settings.batch_windows,
+        )
+
+
+def _load_normalizer() -> InverseNormalizer | None:
+    """The number normalizer; transcripts carry a warning when there is none."""
+    try:
+        return WetextNormalizer()
+    except NormalizationError:
+        logger.warning("number normalization is not available", exc_info=True)
+        return None
