@@ -6,8 +6,6 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
-
 from asr_core.text.simplify import Simplifier
 
 
@@ -16,7 +14,7 @@ class ErrorRate:
     """Edit counts of one comparison, or sums over several.
 
     Attributes:
-        substitutions: characters replaced; the smallest number among the shortest alignments.
+        substitutions: characters replaced, in one of the shortest alignments.
         deletions: reference characters that are missing.
         insertions: characters that the reference does not have.
         reference_chars: characters of the reference after normalization.
@@ -26,6 +24,14 @@ class ErrorRate:
     deletions: int
     insertions: int
     reference_chars: int
+
+    def __add__(self, other: ErrorRate) -> ErrorRate:
+        return ErrorRate(
+            self.substitutions + other.substitutions,
+            self.deletions + other.deletions,
+            self.insertions + other.insertions,
+            self.reference_chars + other.reference_chars,
+        )
 
     @property
     def errors(self) -> int:
@@ -37,6 +43,10 @@ class ErrorRate:
         return self.errors / max(self.reference_chars, 1)
 
 
+NO_ERRORS = ErrorRate(0, 0, 0, 0)
+"""Where sums begin."""
+
+
 def normalize_for_cer(text: str) -> str:
     """Letters and digits only: NFKC, lower case, simplified, no punctuation and no spaces."""
     folded = unicodedata.normalize("NFKC", text).lower()
@@ -45,33 +55,21 @@ def normalize_for_cer(text: str) -> str:
 
 
 def cer(reference: str, hypothesis: str) -> ErrorRate:
-    """Compare a recognized text with what was said.
-
-    Time grows with the product of the lengths, memory with the hypothesis only.
-    """
+    """Compare a recognized text with what was said."""
     return count_edits(normalize_for_cer(reference), normalize_for_cer(hypothesis))
 
 
 def count_edits(reference: str, hypothesis: str) -> ErrorRate:
     """Fewest edits between two texts as they stand.
 
-    Each row of the distance matrix is one array operation. A cell holds
-    ``distance * unit + substitutions``; the length difference then gives the other two counts.
+    Time grows with the product of the lengths, memory with their sum.
     """
-    rows, columns = len(reference), len(hypothesis)
-    unit = rows + columns + 1
-    codes = np.array([ord(char) for char in hypothesis], dtype=np.int32)
-    steps = np.arange(columns + 1, dtype=np.int64) * unit
-    row = steps.copy()
-    for index, char in enumerate(reference, start=1):
-        best = row + unit
-        np.minimum(best[1:], row[:-1] + (codes != ord(char)) * (unit + 1), out=best[1:])
-        best[0] = index * unit
-        row = np.minimum.accumulate(best - steps) + steps
-    distance, substitutions = divmod(int(row[-1]), unit)
-    unmatched = distance - substitutions
-    deletions = (unmatched + rows - columns) // 2
-    return ErrorRate(substitutions, deletions, unmatched - deletions, rows)
+    from rapidfuzz.distance import Levenshtein
+
+    counts = {"replace": 0, "delete": 0, "insert": 0}
+    for edit in Levenshtein.editops(reference, hypothesis):
+        counts[edit.tag] += 1
+    return ErrorRate(counts["replace"], counts["delete"], counts["insert"], len(reference))
 
 
 @cache
