@@ -123,11 +123,28 @@ class TranscriptWarning:
         code: stable word.
         message: English sentence.
         ranges: ``(start_ms, end_ms)`` of the parts of the recording that it is about, if any.
+        names: words that it is about, if any.
     """
 
     code: str
     message: str
     ranges: tuple[tuple[int, int], ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HotwordUse:
+    """How often a hotword stands in a transcript.
+
+    Attributes:
+        word: as the user wrote it.
+        recognized: times that the recognizer wrote it.
+        corrected: times that it was put in the place of what sounds like it.
+    """
+
+    word: str
+    recognized: int
+    corrected: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +167,7 @@ class Transcript:
         language: BCP-47 language code, ``zh`` for Mandarin.
         processing_ms: wall time of the whole path, decoding included.
         partial: true when recognition was cancelled before the end of the recording.
+        hotwords: what became of each hotword, in the user's order; empty when there were none.
     """
 
     sentences: tuple[Sentence, ...]
@@ -160,6 +178,7 @@ class Transcript:
     coverage: Coverage = Coverage()
     warnings: tuple[TranscriptWarning, ...] = ()
     partial: bool = False
+    hotwords: tuple[HotwordUse, ...] = ()
 
     @property
     def text(self) -> str:
@@ -219,3 +238,17 @@ def _is_spaced_script(char: str) -> bool:
     if not (char.isalnum() or char in "'-$€£"):
         return False
     return unicodedata.east_asian_width(char) not in ("W", "F")
+
+
+@dataclass(frozen=True, slots=True)
+class HotwordUse:
+    """How often a hotword of the user stands in a transcript, and who wrote it.
+
+    Attributes:
+        recognized: times that the recognizer wrote it as the user did.
+        corrected: times that a correction wrote it.
+    """
+
+    word: str
+    recognized: int
+    corrected: int
