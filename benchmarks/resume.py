@@ -72,6 +72,8 @@ def serve(home: Path, recording: Path, log: Path) -> None:
         while not (job := engine.record(recording_id).job).state.is_final:
             last = _tell(engine, job, started, last)
             threading.Event().wait(LOOK_S)
+        end = [time.monotonic() - started, job.duration_ms, 0]
+        print(json.dumps(end), flush=True)
 
 
 def _tell(engine: Engine, job: Job, started: float, last: int) -> int:
@@ -106,7 +108,10 @@ def transcript_of(home: Path) -> Transcript:
 
 
 def report_estimates(looks: Sequence[Look], total_ms: int) -> None:
-    """How far the estimates were off, as parts of the time that was really left."""
+    """How far the estimates were off, as parts of the time that was really left.
+
+    The last look is the end of the job.
+    """
     end_s = looks[-1].elapsed_s
     errors = [
         abs(look.remaining_ms / 1000 - (end_s - look.elapsed_s)) / (end_s - look.elapsed_s)

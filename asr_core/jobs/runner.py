@@ -9,9 +9,10 @@ from __future__ import annotations
 import enum
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asr_core.errors import (
@@ -54,7 +55,16 @@ class _Running:
     token: CancelToken = field(default_factory=CancelToken)
     request: Request = Request.NONE
     progress: Progress | None = None
+    told_s: float = 0.0  # when, on the monotonic clock
     sentences: list[Sentence] = field(default_factory=list)
+
+    def progress_now(self) -> Progress | None:
+        """The last progress; the time left is what is left of it now."""
+        told = self.progress
+        if told is None or told.remaining_ms is None:
+            return told
+        gone_ms = int((time.monotonic() - self.told_s) * 1000)
+        return replace(told, remaining_ms=max(told.remaining_ms - gone_ms, 0))
 
 
 class JobRunner:
@@ -205,9 +215,10 @@ class JobRunner:
         """The last progress and all sentences so far of a job that runs or was paused here."""
         with self._lock:
             running = self._running
-            if running is None or running.job.id != job_id:
-                running = self._paused.get(job_id)
-            return (running.progress, tuple(running.sentences)) if running else (None, ())
+            if running is not None and running.job.id == job_id:
+                return running.progress_now(), tuple(running.sentences)
+            paused = self._paused.get(job_id)
+            return (paused.progress, tuple(paused.sentences)) if paused else (None, ())
 
     def position(self, job_id: str) -> int:
         """1 for the job that runs next; 0 when it does not wait."""
@@ -282,6 +293,7 @@ class JobRunner:
         def report(progress: Progress) -> None:
             with self._lock:
                 running.progress = progress
+                running.told_s = time.monotonic()
                 running.sentences.extend(progress.sentences)
 
         return self._transcribe(path, job, report, running.token)

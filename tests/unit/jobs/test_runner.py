@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import threading
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,6 +39,7 @@ class Led:
         self._go_on = threading.Semaphore(0)
         self._steps: list[Callable[[], Transcript] | Sentence] = []
         self.paths: list[Path] = []
+        self.remaining_ms: int | None = None
 
     def __call__(self, path: Path, job: Job, sink: EventSink, token: CancelToken) -> Transcript:
         self.paths.append(path)
@@ -51,7 +53,7 @@ class Led:
             if not isinstance(step, Sentence):
                 return step()
             spoken.append(step)
-            sink(Progress(1000, 60_000, 500, None, len(spoken), (step,)))
+            sink(Progress(1000, 60_000, 500, self.remaining_ms, len(spoken), (step,)))
             self.said.release()
 
     def wait_for_start(self) -> None:
@@ -187,6 +189,24 @@ def test_the_words_so_far_can_be_read_while_it_runs(
     assert progress == Progress(1000, 60_000, 500, None, 2, (sentence("开会"),))
     assert sentences == (sentence("今天"), sentence("开会"))
     assert runner.live("another") == (None, ())
+    led.end()
+    ends.wait(job)
+
+
+def test_the_time_left_passes_between_two_reports(
+    runner: JobRunner, led: Led, ends: Ends, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr("asr_core.jobs.runner.time", types.SimpleNamespace(monotonic=lambda: now_s))
+    led.remaining_ms = 8000
+    runner.submit(job)
+    led.wait_for_start()
+    led.say("今天")
+    left = []
+    for now_s in (100.0, 103.0, 130.0):  # noqa: B007 - read by the clock above
+        progress, _sentences = runner.live(job.id)
+        left.append(progress.remaining_ms if progress else None)
+    assert left == [8000, 5000, 0]
     led.end()
     ends.wait(job)
 
