@@ -13,6 +13,7 @@
     ├─ JobError: JobNotFoundError · JobStateError
     ├─ BatchError
     ├─ ExportError
+    ├─ ManifestError
     └─ InternalError
     TranscriptionCancelled          not an error: its own root
     UsageError(RuntimeError)        programmer mistakes
@@ -176,6 +177,19 @@ class ExportError(AsrError):
     """A transcript cannot be written. Details: ``path`` or ``format``, ``reason``."""
 
     code = "export"
+
+
+class ManifestError(AsrError):
+    """A list of recordings and texts cannot be used. Details: ``path``, ``line``, ``reason``.
+
+    ``reason`` is a stable word: ``unreadable`` (also missing), ``encoding`` (not UTF-8),
+    ``columns`` (details ``columns``: what is missing or unknown in the header), ``cells`` (a row
+    has more cells than the header), ``no_audio`` (a row names no recording), ``twice`` (a
+    recording is listed again), ``unlisted`` (a text for a recording that is not evaluated),
+    ``empty`` (no row).
+    """
+
+    code = "manifest"
 
 
 class InternalError(AsrError):
