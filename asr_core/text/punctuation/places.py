@@ -16,18 +16,23 @@ from asr_core.text.tokens import is_wide
 # A digit word; 一 of a common word is none: 第一，一定要去.
 _DIGIT = "(?:(?!一[定些般直起样切旦共向律致])[一二两三四五六七八九])"
 _STRING = "(?:(?!一[定些般直起样切旦共向律致])[零〇幺一二三四五六七八九])"
+_WHOLE_DIGIT = "(?![十百千](?!分之))"  # no unit follows; 百分之 begins anew
 # The last digit of a number, alone or as an approximation (十五六): what follows is no unit of it.
-_LAST = f"(?:{_DIGIT}{{1,2}}(?![十百千]))"
-_TENS = f"(?:{_DIGIT}?十(?:一(?=十)|{_LAST})?)"
+_LAST = f"(?:{_DIGIT}{{1,2}}{_WHOLE_DIGIT})"
+# 十一十二十三 is 十一, 十二, 十三, but 二十三十 is 二十, 三十.
+_TENS = f"(?:十{_DIGIT}(?=十{_DIGIT})|{_DIGIT}?十(?:一(?=十)|{_LAST})?)"
 _FULL_TENS = f"(?:{_DIGIT}十(?:一(?=十)|{_LAST})?)"
 _HUNDREDS = f"(?:{_DIGIT}百(?!分之)(?:零(?:{_TENS}|{_LAST})|{_FULL_TENS}|{_LAST})?)"
 _THOUSANDS = f"(?:{_DIGIT}千(?!分之)(?:零(?:{_TENS}|{_LAST})|{_HUNDREDS}|{_LAST})?)"
-_ABOUT = f"(?:[一二三四五六七八九]{_DIGIT}[十百千]+|(?:[几数]|(?<!马)上)[十百千万亿]+|十几|几)"
+_ABOUT = (
+    f"(?:[一二三四五六七八九]{_DIGIT}[十百千]+|几[十百千万亿]+|十几|几"
+    "|(?<![总人岁分次])数[十百千万]+|(?<![马早晚网线路天身头手世以])上[百千万]+)"
+)
 _GROUP = (
-    f"(?:{_ABOUT}|{_THOUSANDS}|{_HUNDREDS}|{_TENS}|{_STRING}+(?![十百千])|两(?![十百千])"
+    f"(?:{_ABOUT}|{_THOUSANDS}|{_HUNDREDS}|{_TENS}|{_STRING}+{_WHOLE_DIGIT}|两{_WHOLE_DIGIT}"
     r"|\d[\d.,:]*%?)"
 )
-_PART = f"(?:零?{_GROUP}(?![万亿]))"
+_PART = f"(?:零?{_GROUP}(?!万(?!分之)|亿))"
 _MYRIADS = f"(?:{_GROUP}万(?!分之)亿?{_PART}?)"
 _WHOLE = f"(?:{_GROUP}亿(?:零?{_MYRIADS}(?!亿)|{_PART})?|{_MYRIADS}|{_GROUP}|[百千万亿](?=分之))"
 _FRACTION = f"(?:点(?!一[是个边种条方开])(?:{_TENS}|[零〇幺一二三四五六七八九]+)[百千万亿]*)"
@@ -45,7 +50,7 @@ _UNIT = (
     "|块|毛|角|米|斤|吨|克|度|亩|升|位|名|次|倍|项|条|届|层|楼|级|期|页|章|种|份|台|辆|架|套|亿|万|千|百"
     "|℃|%|％|‰|°))"
 )
-_MEASURED = f"{_NUMBER}(?:{_UNIT}(?:半(?!夜|路|天))?)?"
+_MEASURED = f"{_NUMBER}(?:{_UNIT}(?:半(?![夜路天]))?)?"
 _DAYS = f"(?:{_NUMBER}年)?{_NUMBER}月(?!份额){_NUMBER}[日号]|{_NUMBER}年{_NUMBER}月(?!亮)"
 _CLOCK = f"{_NUMBER}点{_NUMBER}分(?:{_NUMBER}秒)?|{_NUMBER}分{_NUMBER}秒|{_NUMBER}点[一三]刻"
 _MONEY = (
@@ -57,16 +62,14 @@ _WEEKDAY = "(?:星期|礼拜)[一二三四五六日天]"
 
 # Longer words first where one begins another; 虽然后来 is found as 虽然, 后来.
 _WORDS = (
-    "万一|千万|十分|百分点|百分百|为什么|怎么样|怎么办|怎么说|这么样|是不是|有没有|能不能|会不会|要不要|可不可以|对不起|不好意思|实际上|事实上"
-    "|也就是说|比如说|换句话说|总的来说|虽然|当然|忽然|突然|仍然|自然|必然|显然|居然|竟然|果然|既然|偶然|不然"
+    "万一|千万|十分|百分点|百分百|百分之百|为什么|怎么样|怎么办|怎么说|这么样|是不是|有没有|能不能|会不会|要不要|可不可以"
+    "|对不起|不好意思|实际上|事实上|也就是说|比如说|换句话说|总的来说|虽然|当然|忽然|突然|仍然|自然|必然|显然|居然|竟然|果然|既然|偶然|不然"
     "|然后|然而|因为|如果|但是|可是|而且|而已|或者|我们|你们|他们|她们|它们|咱们|人们|什么|怎么|那么|这么|多么"
     "|应该|知道|觉得|需要|已经|今天|明天|昨天|时候|问题|这样|那样|发现|表现|实现|出现|体现|现在|非常|特别|比较"
     "|一定|一些|一般|一直|一起|一样|一切|一旦|一下|一共|喜欢|谢谢|朋友|老师|哪里|哪儿|这儿|那儿"
 )
 _WHOLES = re.compile(
-    "|".join(
-        (_WORDS, _WEEKDAY, _DAYS, _CLOCK, _MONEY, _RATIOS, _MEASURED, "百分之[百零]?|千分之|万分之")
-    )
+    "|".join((_WORDS, _WEEKDAY, _DAYS, _CLOCK, _MONEY, _RATIOS, _MEASURED, "[百千万]分之"))
 )
 _LETTERS = re.compile(r"(?<![A-Za-z\d])[A-Za-z](?: [A-Za-z](?![A-Za-z\d]))+")
 _DIGITS = re.compile(
