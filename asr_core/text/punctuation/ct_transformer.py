@@ -194,10 +194,10 @@ def _read_classes(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
         raise _unusable(path, f"cannot be read: {exc}") from exc
     model: Any = content.get("model_conf") if isinstance(content, Mapping) else None
-    classes = model.get("punc_list") if isinstance(model, Mapping) else None
+    classes: Any = model.get("punc_list") if isinstance(model, Mapping) else None
     if not isinstance(classes, list) or not all(isinstance(item, str) for item in classes):
         raise _unusable(path, "has no list of marks, model_conf.punc_list")
-    marks: list[str] = [_FULL_WIDTH.get(item, item) for item in classes]
+    marks = [_FULL_WIDTH.get(str(item), str(item)) for item in classes]
     if _NO_MARK not in marks or "。" not in marks:
         raise _unusable(path, f"lists marks without {_NO_MARK} or 。: {classes}")
     return marks
