@@ -12,6 +12,7 @@ from types import TracebackType
 from asr_core.batches import BatchDoor
 from asr_core.equipment import Equipment
 from asr_core.errors import AsrError, ExportError
+from asr_core.evaluations import DEFAULT_NORMALIZATIONS, NORMALIZATIONS, Comparison, EvaluationDoor
 from asr_core.events import EventSink
 from asr_core.export.registry import FORMATS, file_name, write_file
 from asr_core.jobs.batch import BatchDesk
@@ -45,12 +46,15 @@ from asr_core.transcription.scheduler import WorkerState
 from asr_core.views import EngineStatus, LiveView, ModelStatus
 
 __all__ = [
+    "DEFAULT_NORMALIZATIONS",
     "EXPORT_FORMATS",
+    "NORMALIZATIONS",
     "Batch",
     "BatchItem",
     "BatchRequest",
     "BatchState",
     "CancelToken",
+    "Comparison",
     "Engine",
     "EngineStatus",
     "FolderView",
@@ -83,7 +87,7 @@ _WORKER_STATES = {
 }
 
 
-class Engine(BatchDoor):
+class Engine(BatchDoor, EvaluationDoor):
     """Opened once per process; every method may be called from any thread.
 
     Nothing is loaded before it is needed.
