@@ -160,6 +160,8 @@ def _is_narrow(char: str) -> bool:
 
 def _joins(char: str) -> bool:
     """Whether a word that begins with this stays the same without the space before it."""
+    if unicodedata.category(char) in ("Mn", "Mc", "Me", "Sk"):  # accents, tones of skin
+        return False
     return char.isalnum() or is_wide(char)
 
 

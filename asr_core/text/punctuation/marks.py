@@ -39,8 +39,8 @@ def place_marks(
 
     The best score decides, except that a mark never stands inside a number, a spelled acronym, a
     common word or a protected range, nor before a particle that cannot begin a clause (吗 的 了).
-    Such a mark moves to the next place where one may stand, if the scores of both places together
-    outweigh no mark there; else it falls away. A number whose digits are a list (三、五、七) is one
+    Such a mark moves to the next place where one may stand, if its chances at both places are on
+    average better than no mark there; else it falls away. A number whose digits are a list (三、五、七) is one
     where 、 scores best at every place inside. Between Latin words a mark is half-width.
 
     Args:
@@ -171,10 +171,10 @@ def _move_forbidden(
 
 
 def _moved(wanted: Float32, here: Float32) -> int:
-    """The mark of another place, if both places together outweigh no mark here."""
+    """The mark of another place, if its average chance is better than no mark here."""
     chances = np.exp(wanted - wanted.max())
     others = np.exp(here - here.max())
-    together = chances / chances.sum() + others / others.sum()
+    together = (chances / chances.sum() + others / others.sum()) / 2
     nothing = others[_NONE] / others.sum()
     together[[_NONE, _LISTING]] = -1.0
     mark = int(together.argmax())

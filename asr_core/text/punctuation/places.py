@@ -73,7 +73,8 @@ _WHOLES = re.compile(
 )
 _LETTERS = re.compile(r"(?<![A-Za-z\d])[A-Za-z](?: [A-Za-z](?![A-Za-z\d]))+")
 _DIGITS = re.compile(
-    "(?<![十百千万亿零〇幺几点之第负])[一二三四五六七八九]{3,}(?![十百千万亿零〇幺点年号])"
+    "(?<![一二两三四五六七八九十百千万亿零〇幺几点之第负])[一二三四五六七八九]{3,}"
+    "(?![一二两三四五六七八九十百千万亿零〇幺点号]|年(?!级))"
 )
 
 # What cannot begin a clause, and the words that begin with the same character.
