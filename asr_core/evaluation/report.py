@@ -102,9 +102,7 @@ def number_cells(numbers: NumberScore, locale: str) -> tuple[str, str]:
     """How many numbers are written as they should be: of all, and of those heard right."""
     return (
         f"{numbers.exact}/{numbers.expected}",
-        message(
-            "evaluate.numbers_heard", locale, exact=numbers.heard_exact, heard=numbers.heard
-        ),
+        message("evaluate.numbers_heard", locale, exact=numbers.heard_exact, heard=numbers.heard),
     )
 
 

@@ -51,7 +51,9 @@ def to_html(evaluation: Evaluation, model: ModelInfo | None, locale: str) -> str
         f'<!doctype html>\n<html lang="{escape(locale)}">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main><h1>{title}</h1>\n" + "\n".join(filter(None, parts)) + "</main></body></html>\n"
+        f"<body><main><h1>{title}</h1>\n"
+        + "\n".join(filter(None, parts))
+        + "</main></body></html>\n"
     )
 
 
@@ -202,7 +204,8 @@ def _texts(evaluation: Evaluation, words: _Words) -> str:
     """Every recording with its differences, the worst ones first."""
     legend = (
         f"<p class='soft'><del>{words('legend.delete')}</del> <ins>{words('legend.insert')}</ins> "
-        f"<span class='s'><del>{words('legend.said')}</del><ins>{words('legend.heard')}</ins></span></p>"
+        f"<span class='s'><del>{words('legend.said')}</del>"
+        f"<ins>{words('legend.heard')}</ins></span></p>"
     )
     ranked = sorted(evaluation.utterances, key=_badness)
     body = "".join(
