@@ -1,4 +1,4 @@
-"""The whole page: header, five tabs, and what ``launch()`` needs to serve it."""
+"""The whole page: header, six tabs, and what ``launch()`` needs to serve it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ui.i18n import build_i18n, label, script_messages
 from ui.middleware import EarlyScript
 from ui.tabs.batch import build_batch_tab
 from ui.tabs.dictation import build_dictation_tab
+from ui.tabs.evaluate import build_evaluate_tab
 from ui.tabs.file import build_file_tab
 from ui.tabs.history import build_history_tab
 from ui.tabs.parts import queued
@@ -36,6 +37,7 @@ SCRIPTS = (
     "batch",
     "folders",
     "lists",
+    "compare",
     "page",
 )
 """In this order: a script uses what those before it define."""
@@ -70,6 +72,8 @@ def build_app(engine: Engine, settings: Settings) -> Any:
                 table = build_batch_tab(page, demo, batch)
             with gr.Tab(label("tab_history"), id="history", render_children=True) as history:
                 transcript = build_history_tab(page, history)
+            with gr.Tab(label("tab_evaluate"), id="evaluate", render_children=True) as evaluate:
+                build_evaluate_tab(page, evaluate)
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
                 build_system_tab(page, system)
         rows, timer = table
@@ -96,7 +100,7 @@ def launch_kwargs(settings: Settings) -> dict[str, Any]:
         "max_file_size": settings.max_upload_mb * 1024 * 1024,
         "allowed_paths": [str(settings.recordings), str(settings.tmp), str(SAMPLE.parent)],
         "favicon_path": ASSETS / "favicon.svg",
-        "css_paths": [ASSETS / "css" / "app.css"],
+        "css_paths": [ASSETS / "css" / "app.css", ASSETS / "css" / "compare.css"],
         "head": build_head(),
         "app_kwargs": {"middleware": [Middleware(EarlyScript)]},
         "theme": TingluTheme(),

@@ -12,7 +12,7 @@ expect = playwright_api().expect
 PATIENCE_MS = 240_000
 """Limit for anything that waits for the model."""
 
-TABS = ("文件转写", "听写", "批量", "历史", "系统")
+TABS = ("文件转写", "听写", "批量", "历史", "评测", "系统")
 
 
 def open_tab(page: Any, name: str) -> None:

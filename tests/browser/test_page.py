@@ -31,7 +31,10 @@ def fits_the_width(page):
 def test_every_tab_shows_without_complaint_and_without_other_hosts(served, visit, size):
     watched = visit(served.url, size=size)
     page = watched.page
-    marks = ("#file-start", "#dictation-text", "#batch-start", "#history-query", "#system-cards")
+    marks = (
+        *("#file-start", "#dictation-text", "#batch-start", "#history-query"),
+        *("#evaluate-start", "#system-cards"),
+    )
     for name, mark in zip(TABS, marks, strict=True):
         open_tab(page, name)
         expect(page.locator(mark)).to_be_visible()

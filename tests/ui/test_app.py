@@ -94,7 +94,8 @@ def test_launch_is_private_offline_and_narrow(settings):
 
 
 def test_head_and_styles_ask_no_other_host():
-    texts = [build_head(), (ROOT / "assets" / "css" / "app.css").read_text(encoding="utf-8")]
+    styles = (ROOT / "assets" / "css").glob("*.css")
+    texts = [build_head(), *(style.read_text(encoding="utf-8") for style in styles)]
     for text in texts:
         hosts = set(re.findall(r"https?://([\w.-]+)", text))
         assert hosts <= {"127.0.0.1"}
