@@ -238,17 +238,3 @@ def _is_spaced_script(char: str) -> bool:
     if not (char.isalnum() or char in "'-$€£"):
         return False
     return unicodedata.east_asian_width(char) not in ("W", "F")
-
-
-@dataclass(frozen=True, slots=True)
-class HotwordUse:
-    """How often a hotword of the user stands in a transcript, and who wrote it.
-
-    Attributes:
-        recognized: times that the recognizer wrote it as the user did.
-        corrected: times that a correction wrote it.
-    """
-
-    word: str
-    recognized: int
-    corrected: int
