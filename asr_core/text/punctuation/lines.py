@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from asr_core.results import Token
@@ -68,10 +68,11 @@ def strip_marks(text: str) -> str:
 def parse_line(text: str) -> Line:
     """Find the words of a line that has no marks; see :func:`strip_marks`."""
     found = _tokens(text)
-    found.reverse()
     tokens: list[Token] = []
     ranges: list[tuple[int, int]] = []
-    for match in _KEPT.finditer(text):
+    matches = _kept(text, found)
+    found.reverse()
+    for match in matches:
         while found and found[-1].start_ms < match.start():
             tokens.append(found.pop())
         inside: list[Token] = []
@@ -79,9 +80,9 @@ def parse_line(text: str) -> Line:
             inside.append(found.pop())
         if inside and match[0].startswith("《"):
             ranges.append((len(tokens), len(tokens) + len(inside) - 1))
-            tokens += inside
+            tokens += [*inside[:-1], replace(inside[-1], end_ms=match.end())]
         elif inside:
-            tokens.append(_whole(text, match, tokens, inside[-1]))
+            tokens.append(Token(match[0], match.start(), match.end(), 1.0))
     tokens.extend(reversed(found))
     for index, (before, after) in enumerate(pairwise(tokens)):
         if not _DIVIDERS.isdisjoint(text[before.end_ms : after.start_ms]):
@@ -142,34 +143,52 @@ def _strip_once(text: str) -> str:
     if _DROPPED.isdisjoint(text):
         return text
     kept = bytearray(len(text))
-    spans = [(token.start_ms, token.end_ms) for token in _tokens(text)]
-    for begin, end in [*spans, *(match.span() for match in _KEPT.finditer(text))]:
+    tokens = _tokens(text)
+    spans = [(token.start_ms, token.end_ms) for token in tokens]
+    for begin, end in [*spans, *(match.span() for match in _kept(text, tokens))]:
         kept[begin:end] = b"\1" * (end - begin)
     parts: list[str] = []
     for index, char in enumerate(text):
         if kept[index] or char not in _DROPPED:
             parts.append(char)
-        elif parts and _is_narrow(parts[-1]) and _is_narrow(text[index + 1 : index + 2]):
+        elif parts and _would_join(parts[-1], text[index + 1 : index + 2]):
             parts.append(" ")
     return "".join(parts)
 
 
-def _is_narrow(char: str) -> bool:
-    return char.isalnum() and not is_wide(char)
+def _would_join(before: str, after: str) -> bool:
+    """Whether two characters may become parts of one word when nothing stands between them."""
+    if not after or not (_is_word_char(before) or before == "\u200d"):
+        return False
+    if _extends(after) or "🏻" <= after <= "🏿":
+        return True
+    if not _is_word_char(after):
+        return False
+    return before == "\u200d" or not (is_wide(before) or is_wide(after))
+
+
+def _is_word_char(char: str) -> bool:
+    return char.isalnum() or char in "%‰@_&*#/\\" or unicodedata.category(char)[0] in "SM"
 
 
 def _joins(char: str) -> bool:
     """Whether a word that begins with this stays the same without the space before it."""
-    if unicodedata.category(char) in ("Mn", "Mc", "Me", "Sk"):  # accents, tones of skin
+    if _extends(char) or "🏻" <= char <= "🏿":
         return False
     return char.isalnum() or is_wide(char)
 
 
-def _whole(text: str, match: re.Match[str], before: Sequence[Token], last: Token) -> Token:
-    """A match as one token; it may cut into the tokens beside it."""
-    begin = max(match.start(), before[-1].end_ms if before else 0)
-    end = max(match.end(), last.end_ms)
-    return Token(text[begin:end], begin, end, 1.0)
+def _kept(text: str, tokens: Sequence[Token]) -> list[re.Match[str]]:
+    """Matches of ``_KEPT`` that begin and end where no token is cut."""
+    starts = [token.start_ms for token in tokens]
+
+    def cuts(place: int) -> bool:
+        before = bisect_left(starts, place) - 1
+        return before >= 0 and tokens[before].end_ms > place
+
+    return [
+        match for match in _KEPT.finditer(text) if not cuts(match.start()) and not cuts(match.end())
+    ]
 
 
 def _tokens(text: str) -> list[Token]:
