@@ -13,6 +13,8 @@ from asr_core.text.scoring import ErrorRate
 
 _EXACT_CELLS = 400_000_000
 """Product of the lengths up to which two texts are aligned as a whole, in about 0.1 s."""
+_REFINED_CELLS = 4_000
+"""Product of the lengths up to which a run of differences is looked at once more."""
 _ANCHOR_CHARS = (24, 12, 6)
 """Lengths of the pieces that occur once in both texts, tried in this order."""
 _PIECE_CHARS = 8_000
@@ -150,11 +152,73 @@ def align(reference: str, hypothesis: str) -> Alignment:
     return Alignment(tuple(operations), len(reference), len(hypothesis))
 
 
-def _align_part(reference: str, hypothesis: str) -> Iterator[tuple[Edit, int, int, int, int]]:
+_Step = tuple[Edit, int, int, int, int]
+
+
+def _align_part(reference: str, hypothesis: str) -> Iterator[_Step]:
+    """Steps of one of the shortest ways, with as many equal characters as such a way can have."""
     from rapidfuzz.distance import Levenshtein
 
+    block: list[_Step] = []
     for code in Levenshtein.opcodes(reference, hypothesis):
-        yield Edit(code.tag), code.src_start, code.src_end, code.dest_start, code.dest_end
+        step = (Edit(code.tag), code.src_start, code.src_end, code.dest_start, code.dest_end)
+        if step[0] is not Edit.EQUAL:
+            block.append(step)
+            continue
+        yield from _refined(block, reference, hypothesis)
+        block = []
+        yield step
+    yield from _refined(block, reference, hypothesis)
+
+
+def _refined(block: list[_Step], reference: str, hypothesis: str) -> list[_Step]:
+    """The same differences with more equal characters among them, where that costs no error.
+
+    乙丙丁 against 丁戊 are 乙丙 missing and 戊 extra, not 乙 for 丁, 丙 for 戊 and 丁 missing.
+    """
+    if not block:
+        return block
+    start, end, other_start, other_end = block[0][1], block[-1][2], block[0][3], block[-1][4]
+    said, heard = reference[start:end], hypothesis[other_start:other_end]
+    if len(said) * len(heard) > _REFINED_CELLS or set(said).isdisjoint(heard):
+        return block
+    steps: list[_Step] = []
+    for kind, at, other_at in _best_way(said, heard):
+        a, c = start + at, other_start + other_at
+        b, d = a + (kind is not Edit.INSERTION), c + (kind is not Edit.DELETION)
+        if steps and steps[-1][0] is kind:
+            _, a, _, c, _ = steps.pop()
+        steps.append((kind, a, b, c, d))
+    return steps
+
+
+def _best_way(said: str, heard: str) -> list[tuple[Edit, int, int]]:
+    """Fewest errors and, among those, fewest substitutions; one step a character."""
+    rows, columns = len(said), len(heard)
+    cost = [[(i + j, 0) for j in range(columns + 1)] for i in range(rows + 1)]
+    for i, j in itertools.product(range(1, rows + 1), range(1, columns + 1)):
+        wrong = said[i - 1] != heard[j - 1]
+        errors, replaced = cost[i - 1][j - 1]
+        cost[i][j] = min(
+            (errors + wrong, replaced + wrong),
+            (cost[i - 1][j][0] + 1, cost[i - 1][j][1]),
+            (cost[i][j - 1][0] + 1, cost[i][j - 1][1]),
+        )
+    steps = []
+    i, j = rows, columns
+    while i or j:
+        errors, replaced = cost[i][j]
+        wrong = i > 0 and j > 0 and said[i - 1] != heard[j - 1]
+        if i and j and cost[i - 1][j - 1] == (errors - wrong, replaced - wrong):
+            i, j = i - 1, j - 1
+            steps.append((Edit.SUBSTITUTION if wrong else Edit.EQUAL, i, j))
+        elif i and cost[i - 1][j] == (errors - 1, replaced):
+            i -= 1
+            steps.append((Edit.DELETION, i, j))
+        else:
+            j -= 1
+            steps.append((Edit.INSERTION, i, j))
+    return steps[::-1]
 
 
 def _parts(reference: str, hypothesis: str) -> list[tuple[int, int, int, int]]:

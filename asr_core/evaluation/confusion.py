@@ -115,10 +115,12 @@ def suggest_hotwords(
 
     A passage that goes wrong several times is taken as long as it stays the same; one that goes
     wrong once is taken with its neighbours, up to a character that no such word begins or ends
-    with. Words that are ``known`` already are left out.
+    with. Words that are ``known`` already are left out; an empty hypothesis tells nothing.
     """
     places = _Places()
     for number, comparison in enumerate(comparisons):
+        if not comparison.hypothesis.text:
+            continue
         text, edges = comparison.reference.text, _edges(comparison)
         for block in comparison.blocks():
             if 0 < block.end - block.start <= _LONGEST_PAIR:
