@@ -1,0 +1,307 @@
+"""Views of a sentence that read better than what was said. Off by default.
+
+A view hides tokens or writes them otherwise; the sentence keeps all of them, so the spoken form
+and the times stay. Word lists are in ``assets/polish``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from asr_core.results import Sentence, Token, WrittenSpan, join_text
+
+LISTS = Path(__file__).resolve().parents[2] / "assets" / "polish"
+
+CLAUSE_PAUSE_MS = 250
+"""A pause of this length parts clauses like a mark."""
+
+_HAN = "㐀-鿿〇"
+_HAN_LATIN = re.compile(rf"(?<=[{_HAN}])(?=[A-Za-z0-9$€£])|(?<=[A-Za-z0-9%‰℃])(?=[{_HAN}])")
+_FULL = {",": "，", ";": "；", ":": "：", "?": "？", "!": "！", "(": "（", ")": "）"}
+_HALF_MARK = re.compile(rf"(?<=[{_HAN}])([,;:?!)(]) ?|([,;:?!()])(?=[{_HAN}])")
+_HALF_STOP = re.compile(rf"(?<=[{_HAN}])\.(?![\w.])")
+_FULL_MARK = re.compile(r"(?<=[A-Za-z])([，；：？！])(?=[A-Za-z])")
+_STRENGTH = {mark: rank for rank, mark in enumerate(["", "、", "，", "：", "；", "。", "！", "？"])}
+_NUMERALS = frozenset("零〇幺一二两三四五六七八九十百千万亿0123456789")
+
+
+@dataclass(frozen=True, slots=True)
+class PolishOptions:
+    """What is made nicer to read.
+
+    Attributes:
+        spacing: one space between Chinese and Latin letters or digits.
+        width: half-width letters and digits, full-width marks beside Chinese.
+        acronyms: capitals as is customary: ``API``, ``iOS``.
+        fillers: 嗯, 呃 and the like are hidden.
+        repeats: 我我我们 becomes 我们; doubled words with a meaning of their own stay.
+    """
+
+    spacing: bool = False
+    width: bool = False
+    acronyms: bool = False
+    fillers: bool = False
+    repeats: bool = False
+
+
+def polished_text(
+    sentence: Sentence, options: PolishOptions, *, hotwords: Collection[str] = ()
+) -> str:
+    """The written form of a sentence in this view.
+
+    Args:
+        hotwords: keep the capitals that the user gave them.
+    """
+    hidden = hidden_ranges(sentence.tokens, options, spans=sentence.spans)
+    parts = _visible_parts(sentence, hidden)
+    if options.acronyms:
+        parts = _with_capitals(parts, _capitals() | {word.casefold(): word for word in hotwords})
+    text = join_text(parts)
+    if options.width:
+        text = unify_width(text)
+    return space_scripts(text) if options.spacing else text
+
+
+def hidden_ranges(
+    tokens: Sequence[Token], options: PolishOptions, *, spans: Sequence[WrittenSpan] = ()
+) -> tuple[tuple[int, int], ...]:
+    """The tokens of one sentence that the view leaves out.
+
+    Args:
+        spans: tokens that are written otherwise are never hidden.
+
+    Returns:
+        Inclusive index pairs, sorted and disjoint; none where nothing would remain.
+    """
+    hidden = [False] * len(tokens)
+    texts = [token.text for token in tokens]
+    if options.fillers:
+        _hide_fillers(tokens, texts, hidden)
+    if options.repeats:
+        _hide_repeats(tokens, texts, hidden)
+    for span in spans:
+        for index in range(span.first_token, span.last_token + 1):
+            hidden[index] = False
+    return () if all(hidden) else tuple(_runs(hidden))
+
+
+def space_scripts(text: str) -> str:
+    """Put one space between Chinese and Latin letters or digits. Idempotent."""
+    return _HAN_LATIN.sub(" ", text)
+
+
+def unify_width(text: str) -> str:
+    """Half-width letters and digits; marks as wide as what stands beside them. Idempotent."""
+    text = "".join(
+        unicodedata.normalize("NFKC", char) if "０" <= char <= "ｚ" and char.isalnum() else char
+        for char in text
+    ).replace("　", " ")
+    text = _HALF_STOP.sub("。", text)
+    text = _HALF_MARK.sub(lambda found: _FULL[found[1] or found[2]], text)
+    narrow = {full: half for half, full in _FULL.items()}
+    return _FULL_MARK.sub(lambda found: narrow[found[1]] + " ", text)
+
+
+def _visible_parts(sentence: Sentence, hidden: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
+    """``(text, mark)`` of what is shown; a hidden filler leaves its mark to what stands before."""
+    last_of = dict(hidden)
+    by_first = {span.first_token: span for span in sentence.spans}
+    parts: list[tuple[str, str]] = []
+    index = 0
+    while index < len(sentence.tokens):
+        if index in last_of:
+            index = last_of[index]
+            mark = sentence.tokens[index].mark
+            if parts and _STRENGTH.get(mark, 0) > _STRENGTH.get(parts[-1][1], 0):
+                parts[-1] = (parts[-1][0], mark)
+        elif index in by_first:
+            span = by_first[index]
+            index = span.last_token
+            parts.append((span.written, sentence.tokens[index].mark))
+        else:
+            parts.append((sentence.tokens[index].text, sentence.tokens[index].mark))
+        index += 1
+    return parts
+
+
+def _hide_fillers(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bool]) -> None:
+    lists = _word_lists("fillers.txt")
+    longest = max((len(word) for words in lists.values() for word in words), default=0)
+    index = 0
+    while index < len(tokens):
+        step = 1
+        for size in range(min(longest, len(tokens) - index), 0, -1):
+            last = index + size - 1
+            word = "".join(texts[index : last + 1])
+            if any(token.mark for token in tokens[index:last]) or len(word) != size:
+                continue
+            if _is_filler(lists, word, tokens, hidden, index, last):
+                hidden[index : last + 1] = [True] * size
+                step = size
+                break
+        index += step
+
+
+def _is_filler(
+    lists: dict[str, frozenset[str]],
+    word: str,
+    tokens: Sequence[Token],
+    hidden: Sequence[bool],
+    first: int,
+    last: int,
+) -> bool:
+    """A filler by its list; an exclamation, a question and the end of a sentence are none."""
+    mark = tokens[last].mark
+    if mark in ("！", "？", "!", "?"):
+        return False
+    if word in lists["anywhere"]:
+        return True
+    starts = _clause_starts(tokens, hidden, first)
+    if word in lists["clause"]:
+        return starts and last + 1 < len(tokens)
+    return word in lists["isolated"] and starts and _clause_ends(tokens, last)
+
+
+def _clause_starts(tokens: Sequence[Token], hidden: Sequence[bool], index: int) -> bool:
+    """Behind a mark, a pause, a hidden filler or nothing; an enumeration is one clause."""
+    if index == 0 or hidden[index - 1]:
+        return True
+    before = tokens[index - 1]
+    paused = tokens[index].start_ms - before.end_ms >= CLAUSE_PAUSE_MS
+    return before.mark not in ("", "、") or (not before.mark and paused)
+
+
+def _clause_ends(tokens: Sequence[Token], index: int) -> bool:
+    """Before a comma, or a pause without a mark, inside the sentence."""
+    if index + 1 == len(tokens):
+        return False
+    paused = tokens[index + 1].start_ms - tokens[index].end_ms >= CLAUSE_PAUSE_MS
+    return tokens[index].mark in ("，", ",") or (not tokens[index].mark and paused)
+
+
+def _hide_repeats(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bool]) -> None:
+    """Hide all but the last of the same words in a row, looking past hidden fillers."""
+    lists = _word_lists("repeats.txt")
+    shown = [index for index in range(len(tokens)) if not hidden[index]]
+    words = [texts[index] for index in shown]
+    place = 0
+    while place < len(shown):
+        for size in (4, 3, 2, 1):
+            group, following = words[place : place + size], words[place + size : place + 2 * size]
+            if group == following and _is_repeat(lists, tokens, words, shown, place, size):
+                for index in shown[place : place + size]:
+                    hidden[index] = True
+                place += size
+                break
+        else:
+            place += 1
+
+
+def _is_repeat(
+    lists: dict[str, frozenset[str]],
+    tokens: Sequence[Token],
+    words: Sequence[str],
+    shown: Sequence[int],
+    place: int,
+    size: int,
+) -> bool:
+    group = words[place : place + size]
+    word = "".join(group)
+    if not _NUMERALS.isdisjoint(word) or len(word) != size:
+        return False
+    if any(tokens[index].mark for index in shown[place : place + size - 1]):
+        return False
+    first = shown[place]
+    hidden = [index not in shown for index in range(first)]
+    begins = _clause_starts(tokens, hidden, first)
+    mark = tokens[shown[place + size - 1]].mark
+    if mark not in ("", "，", "、", ",") or (mark and not (begins and size > 1)):
+        return False
+    if size == 1 and word in lists["characters"]:
+        return True
+    if size == 2 and word in lists["words"]:
+        return True
+    behind = any("".join(words[max(place - n, 0) : place]) in lists["before"] for n in (1, 2))
+    if word in lists["pronouns"]:
+        return begins or behind or words[place + 2 * size : place + 3 * size] == group
+    if size < 3:
+        return False
+    starts_lightly = any("".join(group[:n]) in lists["pronouns"] for n in (1, 2))
+    return word in lists["words"] or (starts_lightly and begins)
+
+
+def _with_capitals(
+    parts: Sequence[tuple[str, str]], capitals: dict[str, str]
+) -> list[tuple[str, str]]:
+    """Known words in their usual capitals; letters that were spelled one by one are joined."""
+    done: list[tuple[str, str]] = []
+    index = 0
+    while index < len(parts):
+        count = _spelled(parts, index)
+        for size in range(count, 1, -1):
+            joined = "".join(text for text, _ in parts[index : index + size]).casefold()
+            if joined in capitals:
+                done.append((capitals[joined], parts[index + size - 1][1]))
+                index += size
+                break
+        else:
+            text, mark = parts[index]
+            done.append((_capitalised(text, capitals), mark))
+            index += 1
+    return done
+
+
+def _spelled(parts: Sequence[tuple[str, str]], first: int) -> int:
+    """How many single letters stand in a row without a mark between them."""
+    count = 0
+    for text, mark in parts[first : first + 8]:
+        if len(text) != 1 or not text.isascii() or not text.isalpha():
+            break
+        count += 1
+        if mark:
+            break
+    return count
+
+
+def _capitalised(text: str, capitals: dict[str, str]) -> str:
+    """A word all in small letters, or with a capital first, as the table has it."""
+    known = capitals.get(text.casefold())
+    if known is None or not (text.islower() or text.istitle()):
+        return text
+    return known
+
+
+def _runs(hidden: Sequence[bool]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for index, hide in enumerate(hidden):
+        if hide and runs and runs[-1][1] == index - 1:
+            runs[-1] = (runs[-1][0], index)
+        elif hide:
+            runs.append((index, index))
+    return runs
+
+
+@cache
+def _capitals() -> dict[str, str]:
+    text = (LISTS / "acronyms.txt").read_text(encoding="utf-8")
+    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    return {word.casefold(): word for line in lines for word in line.split()}
+
+
+@cache
+def _word_lists(name: str) -> dict[str, frozenset[str]]:
+    """Words by section of a list file."""
+    sections: dict[str, list[str]] = {}
+    words: list[str] = []
+    for line in (LISTS / name).read_text(encoding="utf-8").splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            words = sections.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            words.append(line)
+    return {section: frozenset(words) for section, words in sections.items()}
