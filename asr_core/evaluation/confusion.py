@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 
 from asr_core.evaluation.comparison import Block, Comparison
+from asr_core.text.hotword_context import common_text
 
 _LONGEST_PAIR = 8
 """Characters of either side; a longer difference is no confusion of words."""
 _CONTEXTS = 3
 _CONTEXT_CHARS = 6
-_LONGEST_WORD, _USUAL_WORD = 6, 4
-"""Chinese characters of a suggested word; of one that went wrong only once."""
+_LONGEST_WORD = 8
+"""Chinese characters of a suggested word."""
+_AROUND = 4
+"""Characters beside a difference that may belong to its word."""
 _LONGEST_LATIN = 24
 _MOST_SUGGESTIONS = 30
 _MOST_PAIRS = 200
 
-_NO_EDGE = frozenset(
-    "的了着过在是我你您他她它们这那和与及或也都就还不没有把被对从到为以个很更最又再让给向跟等呢吗吧啊嗯呃而且但如所之其"
-    "些么怎哪谁可要想说去来做看叫请用该将使由于因则只并每各某另已曾正才刚里得地零一二三四五六七八九十百千万亿两几"
-    "年月日号点分秒元块岁次儿"
+_NUMERALS = frozenset("零一二三四五六七八九十百千万亿点")
+_NO_WORD = frozenset(
+    "的了着吗呢吧是在我你您他她它这那和与及或也都就还不没有把被对从到为以个很更最又再让给向跟等呃嗯啊而且但如所之其些么怎哪谁可"
+    "要想说去来做看叫请用该将使由于因则只并每各某另已曾正才刚里得地年月日号点分秒元块次儿们"
 )
-"""Characters that words worth suggesting hardly begin or end with."""
-_NEVER_INSIDE = frozenset("的了着吗呢吧是在我你您他她它")
-"""Characters that hardly stand inside them either."""
+"""Characters that stand alone between words; unknown words do not have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +66,6 @@ class Suggestion:
     total: int
 
 
-class _Places:
-    """Where passages went wrong.
-
-    Attributes:
-        starts: passage to its places; one that holds two differences has one place for both.
-        blocks: passage to the differences that it holds.
-        around: difference to the passages that hold it.
-    """
-
-    def __init__(self) -> None:
-        self.starts: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
-        self.blocks: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
-        self.around: dict[tuple[int, int], list[str]] = {}
-
-    def add(self, block: tuple[int, int], number: int, words: dict[str, int]) -> None:
-        self.around[block] = list(words)
-        for word, start in words.items():
-            self.starts[word].add((number, start))
-            self.blocks[word].add(block)
-
-
 def confusions(comparisons: Iterable[Comparison]) -> tuple[Confusion, ...]:
     """Substituted parts, the most frequent first; at most 200."""
     counts: Counter[tuple[str, str]] = Counter()
@@ -113,73 +95,142 @@ def suggest_hotwords(
 ) -> tuple[Suggestion, ...]:
     """Words of two and more characters that were misrecognized, the most promising first.
 
-    A passage that goes wrong several times is taken as long as it stays the same; one that goes
-    wrong once is taken with its neighbours, up to a character that no such word begins or ends
-    with. Words that are ``known`` already are left out; an empty hypothesis tells nothing.
+    Those that went wrong more often come first, then words that ordinary text does not have, as
+    names are. Words that are ``known`` already are left out; an empty hypothesis tells nothing.
     """
-    places = _Places()
+    places: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    ordinary: dict[str, bool] = {}
+    written: dict[str, str] = {}
     for number, comparison in enumerate(comparisons):
         if not comparison.hypothesis.text:
             continue
         text, edges = comparison.reference.text, _edges(comparison)
         for block in comparison.blocks():
-            if 0 < block.end - block.start <= _LONGEST_PAIR:
-                words = dict(_words(text, edges, block))
-                places.add((number, block.start), number, words)
-    totals = _totals((comparison.reference.text for comparison in comparisons), places.starts)
-    chosen = _repeated(places) | _single(places, totals)
+            if not 0 < block.end - block.start <= _LONGEST_PAIR:
+                continue
+            for low, high in _runs(edges, block):
+                start, end, is_ordinary = _word_around(text, edges, low, high)
+                word = text[start:end]
+                longest = _LONGEST_LATIN if word.isascii() else _LONGEST_WORD
+                if 2 <= len(word) <= longest and not _NUMERALS.issuperset(text[low:high]):
+                    places[word].add((number, start))
+                    ordinary[word] = is_ordinary
+                    written.setdefault(word, comparison.reference.shown(start, end))
+    totals = _totals((comparison.reference.text for comparison in comparisons), places)
     taken = {word.upper() for word in known}
     found = [
-        Suggestion(word, len(places.starts[word]), totals[word])
-        for word in chosen
+        Suggestion(word, len(where), totals[word])
+        for word, where in places.items()
         if word.upper() not in taken
     ]
-    found.sort(key=lambda s: (-s.missed, -s.missed / s.total, -len(s.word), s.word))
-    return tuple(found[:_MOST_SUGGESTIONS])
+    found.sort(key=lambda s: (-s.missed, ordinary[s.word], -s.missed / s.total, s.word))
+    texts = [_with_breaks(comparison) for comparison in comparisons]
+    grown = (
+        replace(one, word=written[one.word] + _follower(one.word, texts))
+        for one in found[:_MOST_SUGGESTIONS]
+    )
+    return tuple({one.word: one for one in grown}.values())
+
+
+def _with_breaks(comparison: Comparison) -> str:
+    """The reference with a space where a mark stands."""
+    reference = comparison.reference
+    return "".join(
+        (" " if reference.gap(index) else "") + char for index, char in enumerate(reference.text)
+    )
+
+
+def _follower(word: str, texts: Sequence[str]) -> str:
+    """The character that follows a word everywhere (达摩 and 院), if others follow that one."""
+    after = _followers(word, texts)
+    if len(after) != 1 or word.isascii():
+        return ""
+    (char,) = after
+    belongs = char.isalpha() and not char.isascii() and char not in _NO_WORD
+    return char if belongs and len(_followers(word + char, texts)) > 1 else ""
+
+
+def _followers(word: str, texts: Sequence[str]) -> set[str]:
+    found = set()
+    for text in texts:
+        at = text.find(word)
+        while at >= 0:
+            found.add(text[at + len(word) : at + len(word) + 1])
+            at = text.find(word, at + 1)
+    return found
 
 
 def _edges(comparison: Comparison) -> list[bool]:
-    """Whether a mark stands before each character, and after the last one."""
+    """Whether a word ends before each character, and after the last one."""
     reference = comparison.reference
+    text = reference.text
     return [
-        index in (0, len(reference.text)) or bool(reference.gap(index))
-        for index in range(len(reference.text) + 1)
+        index in (0, len(text))
+        or bool(reference.gap(index))
+        or _is_latin(text[index]) != _is_latin(text[index - 1])
+        for index in range(len(text) + 1)
     ]
 
 
-def _words(text: str, edges: list[bool], block: Block) -> Iterator[tuple[str, int]]:
-    """Passages around a difference that could be a word, and where they begin."""
-    low, high = block.start, block.end
-    if any(edges[low + 1 : high]) or not _NEVER_INSIDE.isdisjoint(text[low:high]):
-        return
-    if _is_latin(text[low]) or _is_latin(text[high - 1]):
-        yield from _latin_word(text, edges, low, high)
-        return
-    for start in range(low, max(low - _LONGEST_WORD, -1), -1):
-        if start < low and (edges[start + 1] or _breaks(text[start])):
-            break
-        if text[start] in _NO_EDGE:
-            continue
-        for end in range(max(high, start + 2), min(start + _LONGEST_WORD, len(text)) + 1):
-            if end > high and (edges[end - 1] or _breaks(text[end - 1])):
-                break
-            if text[end - 1] not in _NO_EDGE:
-                yield text[start:end], start
+def _runs(edges: list[bool], block: Block) -> Iterator[tuple[int, int]]:
+    """Parts of a difference between marks."""
+    cuts = [at for at in range(block.start + 1, block.end) if edges[at]]
+    return pairwise([block.start, *cuts, block.end])
 
 
-def _latin_word(text: str, edges: list[bool], low: int, high: int) -> Iterator[tuple[str, int]]:
-    """The whole word of letters and digits around a difference."""
-    while low > 0 and not edges[low] and _is_latin(text[low - 1]):
-        low -= 1
-    while high < len(text) and not edges[high] and _is_latin(text[high]):
-        high += 1
-    word = text[low:high]
-    if 2 <= len(word) <= _LONGEST_LATIN and any(char.isalpha() for char in word):
-        yield word, low
+def _word_around(text: str, edges: list[bool], low: int, high: int) -> tuple[int, int, bool]:
+    """The word that holds a difference: its place, and whether ordinary text has it."""
+    reach = _LONGEST_LATIN if _is_latin(text[low]) else _AROUND
+    first, last = low, high
+    while first > 0 and low - first < reach and not edges[first]:
+        first -= 1
+    while last < len(text) and last - high < reach and not edges[last]:
+        last += 1
+    if _is_latin(text[low]):
+        return first, last, common_text().is_common_latin(text[first:last].lower())
+    units = _units(text[first:last], first)
+    touched = [n for n, (start, end) in enumerate(units) if start < high and end > low]
+    left, right = touched[0], touched[-1]
+    while left <= right and _stands_alone(text, units[left]):
+        left += 1
+    while right > left and _stands_alone(text, units[right]):
+        right -= 1
+    if left > right:
+        return low, low, False
+    if all(end - start > 1 for start, end in units[left : right + 1]):
+        return units[left][0], units[right][1], left == right
+    # Unknown words fall apart into single characters.
+    while left > 0 and _is_loose(text, units[left - 1]):
+        left -= 1
+    while right + 1 < len(units) and _is_loose(text, units[right + 1]):
+        right += 1
+    return units[left][0], units[right][1], False
 
 
-def _breaks(char: str) -> bool:
-    return char in _NEVER_INSIDE or _is_latin(char)
+def _stands_alone(text: str, unit: tuple[int, int]) -> bool:
+    start, end = unit
+    return end - start == 1 and (text[start] in _NO_WORD or text[start] in _NUMERALS)
+
+
+def _is_loose(text: str, unit: tuple[int, int]) -> bool:
+    return unit[1] - unit[0] == 1 and not _stands_alone(text, unit)
+
+
+def _units(text: str, offset: int) -> list[tuple[int, int]]:
+    """Ordinary words of three or two characters and what is left, one by one."""
+    units = []
+    at = 0
+    while at < len(text):
+        size = next((n for n in (3, 2) if _is_word(text[at : at + n], n)), 1)
+        units.append((offset + at, offset + at + size))
+        at += size
+    return units
+
+
+@lru_cache(maxsize=65_536)
+def _is_word(text: str, size: int) -> bool:
+    common = common_text()
+    return len(text) == size and common.is_word([common.id_of(char) for char in text])
 
 
 def _is_latin(char: str) -> bool:
@@ -196,33 +247,3 @@ def _totals(texts: Iterable[str], words: Iterable[str]) -> Counter[str]:
             grams = (text[at : at + size] for at in range(len(text) - size + 1))
             totals.update(gram for gram in grams if gram in wanted)
     return totals
-
-
-def _repeated(places: _Places) -> set[str]:
-    """Passages that went wrong more than once, none of them a part of a longer one."""
-    covered: set[tuple[int, int]] = set()
-    chosen = set()
-    often = [(word, len(where)) for word, where in places.starts.items() if len(where) > 1]
-    for word, _ in sorted(often, key=lambda item: (-item[1], -len(item[0]), item[0])):
-        if not places.blocks[word] & covered:
-            chosen.add(word)
-            covered |= places.blocks[word]
-    return chosen
-
-
-def _single(places: _Places, totals: Counter[str]) -> set[str]:
-    """For each place that went wrong in no other, the likeliest passage.
-
-    It is the one that is said most often; then what went wrong itself where that is a word's
-    length, which comes first, else the longest.
-    """
-    chosen = set()
-    for words in places.around.values():
-        once = [word for word in words if len(word) <= _USUAL_WORD or word.isascii()]
-        if once and all(len(places.starts[word]) == 1 for word in words):
-            most = max(totals[word] for word in once)
-            likely = [word for word in once if totals[word] == most]
-            shortest = min(likely, key=len)
-            is_whole = all(shortest in word for word in likely)
-            chosen.add(shortest if is_whole else max(likely, key=lambda word: (len(word), word)))
-    return chosen

@@ -55,8 +55,14 @@ def test_missing_and_extra_words_are_no_confusions() -> None:
             "这是大魔院的。达摩院在那。我去打磨院。",
             [Suggestion("达摩院", 2, 3)],
         ),
-        ("用的是 MindSpore 框架", "用的是 MindSport 框架", [Suggestion("MINDSPORE", 1, 1)]),
+        ("用的是 MindSpore 框架", "用的是 MindSport 框架", [Suggestion("MindSpore", 1, 1)]),
         ("他的项目是飞天", "他的项目是非甜", [Suggestion("飞天", 1, 1)]),
+        (
+            "请张晓明和李建业发言",
+            "请张小明和李建爷发言",
+            [Suggestion("张晓明", 1, 1), Suggestion("李建业", 1, 1)],
+        ),
+        ("一共二十五台", "一共二十六台", []),
         ("今天好", "今天好", []),
         ("他的", "她得", []),
     ],
@@ -83,6 +89,6 @@ def test_long_texts_are_looked_through() -> None:
     said = [chance.choice(chars) for _ in range(20_000)]
     heard = [chance.choice(chars) if at % 11 == 0 else char for at, char in enumerate(said)]
     for at in range(0, 20_000, 2_000):
-        said[at : at + 3], heard[at : at + 3] = "量子芯", "良子新"
+        said[at : at + 4], heard[at : at + 4] = "。昇腾。", "。升疼。"
     found = suggest_hotwords([compare_texts("".join(said), "".join(heard))])
-    assert (found[0].word, found[0].missed) == ("量子芯", 10)
+    assert (found[0].word, found[0].missed) == ("昇腾", 10)
