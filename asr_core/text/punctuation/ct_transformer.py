@@ -36,6 +36,7 @@ _NO_MARK = "_"
 _FULL_WIDTH = {",": "，", "?": "？", "!": "！", ";": "；", ":": "："}
 _STEP_WORDS = 20  # that the network sees in addition, each time
 _LONGEST_WORDS = 200  # of one sentence: longer ones are cut at a comma
+_MOST_WORDS = 480  # of one sentence at all: the published network reads at most 512 at a time
 _IMPOSSIBLE = -1e4
 
 # The network's words: runs of ASCII, and single characters of anything else.
@@ -126,7 +127,8 @@ class CtTransformer:
     def _finished(self, seen: Float32) -> int:
         """How many words end with the last sentence end, which is neither early nor the last.
 
-        A sentence of more than 200 words without one is ended at its last comma.
+        A sentence of more than 200 words without one is ended at its last comma; of one that has
+        no comma either, the network forgets the first half before it grows too long.
         """
         choice = seen.argmax(axis=1)
         comma = -1
@@ -136,7 +138,7 @@ class CtTransformer:
             if comma < 0 and choice[index] == self._comma:
                 comma = index
         if comma < 0 or len(choice) <= _LONGEST_WORDS:
-            return 0
+            return len(choice) // 2 if len(choice) >= _MOST_WORDS else 0
         _prefer(seen[comma], self._period)
         return comma + 1
 
