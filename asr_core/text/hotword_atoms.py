@@ -22,6 +22,7 @@ SENTENCE_ENDS = frozenset("。！？；….!?;")
 """No word goes on behind one of these marks."""
 
 _DIGIT_OF = dict(zip("零一二三四五六七八九〇幺", "012345678901", strict=True))
+_NUMERALS = frozenset(_DIGIT_OF) | frozenset("两十百千万亿")
 _DIGIT_READINGS = {
     **{"0": ("ling",), "1": ("yi", "yao"), "2": ("er",), "3": ("san",), "4": ("si",)},
     **{"5": ("wu",), "6": ("liu",), "7": ("qi",), "8": ("ba",), "9": ("jiu",)},
@@ -46,10 +47,13 @@ class Atom:
     def is_syllable(self) -> bool:
         return self.sounds[0].islower()
 
-    def same(self, other: Atom) -> bool:
-        """The same character, or a digit and its Chinese numeral."""
-        mine = _DIGIT_OF.get(self.text, self.text)
-        return mine == _DIGIT_OF.get(other.text, other.text)
+    def same(self, heard: Atom) -> bool:
+        """The same character, or the Chinese numeral of a digit."""
+        return self.text == heard.text or self.text == _DIGIT_OF.get(heard.text)
+
+    @property
+    def is_numeral(self) -> bool:
+        return self.text.isdigit() or self.text in _NUMERALS
 
 
 @cache

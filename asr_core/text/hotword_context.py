@@ -91,17 +91,21 @@ class CommonText:
         found: Floats = np.where(known & has_triple, self._tri[triple], backed)
         return found
 
-    def is_word(self, ids: Sequence[int]) -> bool:
-        """Whether two or three characters are an ordinary word."""
-        if len(ids) not in (2, 3):
-            return False
-        place, known = _find(self._bi_keys, np.array([ids[0] * self._size + ids[1]]))
-        if not known[0]:
-            return False
-        if len(ids) == 2:
-            return bool(self._bi_words[place[0]])
-        place, known = _find(self._tri_keys, place * self._size + ids[2])
-        return bool(known[0] and self._tri_words[place[0]])
+    def words(self, ids: Sequence[int]) -> tuple[list[bool], list[bool]]:
+        """Where ordinary words of two and of three characters begin in a text.
+
+        Args:
+            ids: ``(n,)``, at least three.
+
+        Returns:
+            For each place whether the two, and whether the three ids from there are a word.
+        """
+        text = np.asarray(ids, dtype=np.int64)
+        pair, has_pair = _find(self._bi_keys, text[:-1] * self._size + text[1:])
+        triple, has_triple = _find(self._tri_keys, pair[:-1] * self._size + text[2:])
+        pairs = has_pair & self._bi_words[pair]
+        triples = has_pair[:-1] & has_triple & self._tri_words[triple]
+        return [*pairs.tolist(), False], [*triples.tolist(), False, False]
 
     def _keys(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> Ids:
         """Ascending keys: row times vocabulary size plus the id that follows."""

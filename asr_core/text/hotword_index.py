@@ -63,8 +63,6 @@ class Text:
     def run(self, first_atom: int, count: int) -> tuple[int, int] | None:
         """The tokens that hold exactly these atoms, unless something parts them."""
         end = first_atom + count
-        if first_atom < 0 or end > len(self.atoms):
-            return None
         first, last = self.token_of[first_atom], self.token_of[end - 1]
         if self.first_atom[first] != first_atom or self.first_atom[last + 1] != end:
             return None
@@ -102,13 +100,23 @@ class SoundIndex:
 
     def _compare(self, text: Text, start: int, word: int) -> Sound | None:
         atoms = self._atoms[word]
-        run = text.run(start, len(atoms))
-        if run is None:
+        if start < 0 or start + len(atoms) > len(text.atoms):
             return None
-        alike = rare = fuzzy = other = 0
-        changed: dict[int, None] = {}
         allowed = 1 if len(atoms) >= LONG_WORD else 0
         for place, mine in enumerate(atoms, start=start):
+            if mine.keys.isdisjoint(text.atoms[place].keys):
+                allowed -= 1
+                if allowed < 0:
+                    return None
+        run = text.run(start, len(atoms))
+        if run is None or self._cuts_number(text, start, atoms):
+            return None
+        return self._differences(text, start, word, run)
+
+    def _differences(self, text: Text, start: int, word: int, run: tuple[int, int]) -> Sound | None:
+        alike = rare = fuzzy = other = 0
+        changed: dict[int, None] = {}
+        for place, mine in enumerate(self._atoms[word], start=start):
             theirs = text.atoms[place]
             if mine.same(theirs):
                 continue
@@ -118,11 +126,22 @@ class SoundIndex:
                 rare += common[0] != theirs.sounds[0] or common[0] != mine.sounds[0]
             elif not mine.keys.isdisjoint(theirs.keys):
                 fuzzy += 1
-            elif other < allowed and mine.is_syllable and theirs.is_syllable:
+            elif mine.is_syllable and theirs.is_syllable:
                 other += 1
             else:
                 return None
         return Sound(*run, word, alike, rare, fuzzy, other, tuple(changed))
+
+    @staticmethod
+    def _cuts_number(text: Text, start: int, atoms: Sequence[Atom]) -> bool:
+        """Whether a digit at an edge of the word is part of a longer number."""
+        edges = ((0, start - 1), (-1, start + len(atoms)))
+        return any(
+            atoms[own].text.isdigit()
+            and 0 <= beside < len(text.atoms)
+            and text.atoms[beside].is_numeral
+            for own, beside in edges
+        )
 
 
 class PhraseIndex:

@@ -45,17 +45,17 @@ class Weights:
         doubt: of each nat of doubt.
         prior: log-probability of some hotword at a token, for words that the context does not know.
         listed: what a hotword that the context knows gains because the user listed it, nats.
-        crowd: hotwords of 2, 3 and more atoms in a list of usual length.
+        crowd: how many hotwords of 2, 3 and more atoms are usual; half of them counts as least.
     """
 
-    base: tuple[float, float, float] = (0.57, 0.34, -1.23)
+    base: tuple[float, float, float] = (0.7, 0.5, -0.5)
     gain: float = 0.26
     strange: float = 0.26
     rare: float = -4.7
     fuzzy: float = -1.5
     other: float = -3.7
     word: float = -1.65
-    cut: float = -1.2
+    cut: float = -1.5
     mark: float = -2.0
     doubt: float = 1.2
     prior: float = -8.0
@@ -91,7 +91,7 @@ class Judge:
         self._doubts = doubts(text.tokens)
         lengths = Counter(_length_class(len(word)) for word in words)
         self._crowd = [
-            max(0.0, math.log(max(lengths[size], 1) / usual))
+            math.log(max(lengths[size], usual / 2) / usual)
             for size, usual in enumerate(weights.crowd)
         ]
         self._ids = [BREAK, BREAK]
@@ -102,6 +102,7 @@ class Judge:
             if stops:
                 self._ids.append(BREAK)
         self._ids += [BREAK, BREAK]
+        self._pairs, self._triples = common.words(self._ids)
 
     def doubt(self, tokens: Sequence[int]) -> float:
         """Mean doubt of some tokens, nats."""
@@ -132,12 +133,13 @@ class Judge:
 
     def _boundaries(self, sound: Sound) -> float:
         first, last = self._place[sound.first_token], self._place[sound.last_token]
-        ids, is_word = self._ids, self._common.is_word
-        cuts = 0
-        for edge in (first, last + 1):
-            pieces = [(edge - 1, edge + 1), (edge - 2, edge + 1), (edge - 1, edge + 2)]
-            cuts += any(is_word(ids[start:end]) for start, end in pieces if start >= 0)
-        return self._weights.cut * cuts + self._weights.word * is_word(ids[first : last + 1])
+        cuts = sum(
+            self._pairs[edge - 1] or self._triples[edge - 2] or self._triples[edge - 1]
+            for edge in (first, last + 1)
+        )
+        whole = {1: self._pairs, 2: self._triples}.get(last - first)
+        is_word = whole is not None and whole[first]
+        return self._weights.cut * cuts + self._weights.word * is_word
 
     def _context(self, sounds: Sequence[Sound]) -> list[float]:
         rows: list[Sequence[int]] = []

@@ -213,8 +213,8 @@ def _model(
     pair, has_pair = _find(bi_keys, keys % (size * size))
     lower = np.where(has_pair, bi[pair], uni_backoff[middle] + uni[last])
     chosen = _best(np.where(known & (middle != BREAK), counts, 0), logs - lower, most[1])
-    tri_context, tri_next, tri = context[kept], last[kept], logs[kept]
-    bi_backoff = _backoff(tri_context, tri, lower[kept], len(bi_keys))
+    tri_context, tri_next, tri = context[chosen], last[chosen], logs[chosen]
+    bi_backoff = _backoff(tri_context, tri, lower[chosen], len(bi_keys))
     logger.info("%d characters, %d bigrams, %d trigrams", chars, len(bi), len(tri))
     return {
         "uni": _stored(uni),
@@ -227,13 +227,12 @@ def _model(
         **_split("tri_next", tri_next),
         "tri": _stored(tri),
         "bi_words": np.packbits(np.isin(bi_keys, words[0])),
-        "tri_words": np.packbits(np.isin(keys[kept], words[1])),
+        "tri_words": np.packbits(np.isin(keys[chosen], words[1])),
     }
 
 
 def _totals(rows: Ids, counts: Counts, size: int) -> Counts:
-    totals: Counts = np.bincount(rows, weights=counts, minlength=size)
-    return totals
+    return np.bincount(rows, weights=counts, minlength=size).astype(np.float64)
 
 
 def _best(counts: Counts, gains: Counts, most: int) -> Ids:

@@ -30,7 +30,7 @@ def sentence(text: str, *spans: WrittenSpan) -> Sentence:
     [
         ("我们用API调用GPU集群。", "我们用 API 调用 GPU 集群。"),
         ("一共有26位用户，85%满意。", "一共有 26 位用户，85% 满意。"),
-        ("Hello world。", "Hello world。"),
+        ("Hello world.", "Hello world."),
     ],
 )
 def test_spacing_between_chinese_and_latin(text: str, polished: str) -> None:
@@ -42,7 +42,7 @@ def test_spacing_between_chinese_and_latin(text: str, polished: str) -> None:
     [
         ("ＧＰＵ有８个", "GPU有8个"),
         ("好的,我们开始吧.", "好的，我们开始吧。"),
-        ("时间是10:30,对吗?", "时间是10:30,对吗？"),
+        ("时间是10:30,对吗?", "时间是10:30，对吗？"),
         ("一共3.5万元", "一共3.5万元"),
         ("你说(真的)", "你说（真的）"),
         ("yes，ok", "yes, ok"),
