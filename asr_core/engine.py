@@ -40,7 +40,7 @@ from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRe
 from asr_core.store.tmp_files import prune
 from asr_core.system import SystemInfo, read_system
 from asr_core.transcription.cancel import CancelToken
-from asr_core.transcription.options import TranscribeOptions
+from asr_core.transcription.options import POLISHES, TranscribeOptions
 from asr_core.transcription.pipeline import transcribe
 from asr_core.transcription.scheduler import WorkerState
 from asr_core.views import EngineStatus, LiveView, ModelStatus
@@ -49,6 +49,7 @@ __all__ = [
     "DEFAULT_NORMALIZATIONS",
     "EXPORT_FORMATS",
     "NORMALIZATIONS",
+    "POLISHES",
     "Batch",
     "BatchItem",
     "BatchRequest",
@@ -307,6 +308,23 @@ class Engine(BatchDoor, EvaluationDoor):
         """Raises RecordNotFoundError when no recording has that id."""
         return self._history.record(recording_id)
 
+    def undo_correction(self, recording_id: str, position: int, first_token: int) -> HistoryRecord:
+        """Let what was corrected stand as it was recognized.
+
+        Args:
+            recording_id: which recording.
+            position: of the sentence in its transcript, from 0.
+            first_token: of the corrected span in the sentence.
+
+        Returns:
+            The record as it is now.
+
+        Raises:
+            RecordNotFoundError: there is no such recording or correction.
+        """
+        self._history.drop_span(recording_id, position, first_token)
+        return self._history.record(recording_id)
+
     def delete(self, recording_ids: Sequence[str]) -> None:
         """Remove recordings with their files, jobs and transcripts.
 
@@ -386,6 +404,11 @@ class Engine(BatchDoor, EvaluationDoor):
         """Speech detectors that can be chosen here; ``fsmn`` needs its model folder."""
         has_fsmn = (self._settings.fsmn_folder / "config.yaml").is_file()
         return ("silero", "fsmn", "off") if has_fsmn else ("silero", "off")
+
+    def punctuation_choices(self) -> tuple[str, ...]:
+        """Whose punctuation can be chosen here; ``ct-punc`` needs its model folder."""
+        has_ct_punc = (self._settings.ct_punc_folder / "config.yaml").is_file()
+        return ("own", "tagger", "ct-punc") if has_ct_punc else ("own", "tagger")
 
     def system(self) -> SystemInfo:
         """Versions, memory, disk and where data lies."""

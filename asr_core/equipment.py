@@ -15,14 +15,17 @@ from asr_core.models.store import ModelStore
 from asr_core.recognizers.base import Recognizer
 from asr_core.recognizers.whisper import WhisperRecognizer
 from asr_core.settings import Settings
-from asr_core.text.itn.normalizer import InverseNormalizer, WetextNormalizer
-from asr_core.transcription.options import TranscribeOptions
+from asr_core.text.itn.normalizer import InverseNormalizer, RuleNormalizer
+from asr_core.text.punctuation.marks import Punctuator
+from asr_core.text.punctuation.opening import open_punctuation
+from asr_core.transcription.options import OWN_MARKS, TranscribeOptions
 from asr_core.transcription.pipeline import Stages
 from asr_core.transcription.scheduler import RecognizerWorker
 
 logger = logging.getLogger(__name__)
 
 _MOST_DEFAULT_THREADS = 8  # a base-size model gains nothing from more
+_MARK_THREADS = 2  # a sentence is too short for more
 
 
 class Equipment:
@@ -40,8 +43,10 @@ class Equipment:
     def __init__(self, settings: Settings, models: ModelStore) -> None:
         self._settings = settings
         self._models = models
-        self._lock = threading.Lock()  # guards _stages
+        self._lock = threading.RLock()  # guards the fields below
         self._stages: Stages | None = None
+        self._normalizer: RuleNormalizer | None = None
+        self._punctuators: dict[str, Punctuator | None] = {OWN_MARKS: None}
         self.worker = RecognizerWorker(self._load_recognizer)
         self.limits = DecodeOptions(
             max_duration_s=settings.max_hours * 3600.0, stall_s=float(settings.decode_stall_s)
@@ -53,14 +58,28 @@ class Equipment:
         usable = len(os.sched_getaffinity(0))
         return self._settings.threads or min(usable, _MOST_DEFAULT_THREADS)
 
+    @property
+    def normalizer(self) -> RuleNormalizer:
+        """Writes numbers by our rules and the user's file of rules, which is read when it changes.
+
+        Raises:
+            NormalizationError: our rules cannot be read.
+        """
+        with self._lock:
+            if self._normalizer is None:
+                self._normalizer = RuleNormalizer(self._settings.itn_rules)
+            return self._normalizer
+
     def stages(self) -> Stages:
         """The stages of a transcription, the same for all of them."""
         with self._lock:
             if self._stages is None:
                 self._stages = Stages(
                     self.worker,
-                    _load_normalizer(),
+                    self._normalizer_or_none(),
                     self._settings.vad,
+                    marks=self._settings.punctuation,
+                    open_punctuator=self.punctuator,
                     fsmn_folder=self._settings.fsmn_folder,
                     limits=self.limits,
                     channel_label=message(
@@ -68,6 +87,19 @@ class Equipment:
                     ),
                 )
             return self._stages
+
+    def punctuator(self, name: str) -> Punctuator | None:
+        """The punctuation model of that name, opened once; ``None`` for ``own``.
+
+        Raises:
+            ModelError: its files cannot be used.
+        """
+        with self._lock:
+            if name not in self._punctuators:
+                source = str(self._settings.ct_punc_folder) if name == "ct-punc" else name
+                model = open_punctuation(source, threads=min(self.threads, _MARK_THREADS))
+                self._punctuators[name] = Punctuator(model)
+            return self._punctuators[name]
 
     def fingerprint(self, options: TranscribeOptions) -> str:
         """What decides over recognized tokens besides the recording and the options of its job.
@@ -78,6 +110,14 @@ class Equipment:
         model = self.worker.ready().info
         vad = options.vad or self._settings.vad
         return f"{__version__} {model.name} {model.backend} {vad} {self._settings.batch_windows}"
+
+    def _normalizer_or_none(self) -> InverseNormalizer | None:
+        """Transcripts carry a warning when there is none."""
+        try:
+            return self.normalizer
+        except NormalizationError:
+            logger.warning("number normalization is not available", exc_info=True)
+            return None
 
     def _load_recognizer(self) -> Recognizer:
         entry = find_entry(self._settings.model)
@@ -100,12 +140,3 @@ class Equipment:
             threads=self.threads,
             batch_windows=self._settings.batch_windows,
         )
-
-
-def _load_normalizer() -> InverseNormalizer | None:
-    """The number normalizer; transcripts carry a warning when there is none."""
-    try:
-        return WetextNormalizer()
-    except NormalizationError:
-        logger.warning("number normalization is not available", exc_info=True)
-        return None

@@ -52,7 +52,8 @@ def warning_message(warning: TranscriptWarning, locale: str, **values: object) -
     """
     key = f"warning.{warning.code}"
     known = key in load_messages(locale)
-    sentence = message(key, locale, **values) if known else warning.message
+    names = ", ".join(warning.names)
+    sentence = message(key, locale, names=names, **values) if known else warning.message
     if not warning.ranges:
         return sentence
     places = [f"{_clock(start)}–{_clock(end)}" for start, end in warning.ranges[:_MOST_PLACES]]

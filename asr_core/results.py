@@ -8,7 +8,7 @@ audio, models or storage.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SAMPLE_RATE_HZ = 16_000
@@ -42,8 +42,10 @@ class WrittenSpan:
         first_token: index of the first token, relative to the list that the span belongs to.
         last_token: index of the last token, inclusive.
         written: what stands in the written form instead; the mark of the last token follows it.
+            Empty: the written form leaves the tokens out.
         kind: who wrote it: ``number`` (number normalization and its user rules), ``hotword``
-            (sounds like a hotword) or ``replacement`` (the user's list of wrong and right words).
+            (sounds like a hotword), ``replacement`` (the user's list of wrong and right words) or
+            ``polish`` (fillers and repeats left out, acronyms in capitals).
     """
 
     first_token: int
@@ -69,11 +71,13 @@ class Sentence:
         tokens: at least one token, in time order.
         spans: disjoint, sorted; indices relative to ``tokens``.
         speaker: label, empty when unknown.
+        spaced: the written form has a space between Chinese and Latin.
     """
 
     tokens: tuple[Token, ...]
     spans: tuple[WrittenSpan, ...] = ()
     speaker: str = ""
+    spaced: bool = False
 
     @property
     def spoken_text(self) -> str:
@@ -83,7 +87,33 @@ class Sentence:
     @property
     def text(self) -> str:
         """The written form: spans replace the tokens they cover."""
-        return join_text(written_parts(self.tokens, self.spans))
+        return join_text(self.written_parts())
+
+    def written_parts(self) -> list[tuple[str, str]]:
+        """``(text, mark)`` pairs of the written form: one for each span and each other token.
+
+        What is left out gives an empty pair and its mark, where that is the stronger one, to what
+        stands before it. A space between Chinese and Latin stands at the start of a text.
+        """
+        by_first = {span.first_token: span for span in self.spans}
+        parts: list[tuple[str, str]] = []
+        shown = -1  # the last part that is not empty
+        index = 0
+        while index < len(self.tokens):
+            span = by_first.get(index)
+            index = span.last_token if span else index
+            text, mark = span.written if span else self.tokens[index].text, self.tokens[index].mark
+            index += 1
+            if not text:
+                if shown >= 0 and _strength(mark) > _strength(parts[shown][1]):
+                    parts[shown] = (parts[shown][0], mark)
+                parts.append(("", ""))
+                continue
+            if self.spaced and shown >= 0 and _is_joint("".join(parts[shown]), text):
+                text = " " + text
+            shown = len(parts)
+            parts.append((text, mark))
+        return parts
 
     @property
     def start_ms(self) -> int:
@@ -194,22 +224,6 @@ class Transcript:
         return self.processing_ms / self.duration_ms if self.duration_ms else 0.0
 
 
-def written_parts(tokens: Sequence[Token], spans: Sequence[WrittenSpan]) -> list[tuple[str, str]]:
-    """``(text, mark)`` pairs of the written form: one for each span and each uncovered token."""
-    by_first = {span.first_token: span for span in spans}
-    parts: list[tuple[str, str]] = []
-    index = 0
-    while index < len(tokens):
-        span = by_first.get(index)
-        if span is None:
-            parts.append((tokens[index].text, tokens[index].mark))
-            index += 1
-        else:
-            parts.append((span.written, tokens[span.last_token].mark))
-            index = span.last_token + 1
-    return parts
-
-
 def join_text(parts: Iterable[tuple[str, str]]) -> str:
     """Join ``(text, mark)`` pairs: a space only between two spaced-script pieces.
 
@@ -238,3 +252,19 @@ def _is_spaced_script(char: str) -> bool:
     if not (char.isalnum() or char in "'-$€£"):
         return False
     return unicodedata.east_asian_width(char) not in ("W", "F")
+
+
+def _is_joint(before: str, after: str) -> bool:
+    """Whether Chinese and Latin meet there, in either order."""
+    if _is_han(before[-1]):
+        return _is_spaced_script(after[0]) and after[0] not in "'-"
+    return _is_han(after[0]) and (_is_spaced_script(before[-1]) or before[-1] in "%‰℃")
+
+
+def _is_han(char: str) -> bool:
+    return "\u3400" <= char <= "\u9fff" or char == "〇"
+
+
+def _strength(mark: str) -> int:
+    """Of two marks that meet, the one with the higher rank stays."""
+    return "·、,，:：;；.。!！?？".find(mark[0]) + 1 if mark else 0

@@ -23,6 +23,7 @@ else:
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "vad": ("silero", "fsmn", "off"),
+    "punctuation": ("own", "tagger", "ct-punc"),
     "locale": ("zh-CN", "en"),
     "log_level": ("DEBUG", "INFO", "WARNING", "ERROR"),
 }
@@ -46,6 +47,8 @@ class Settings:
     batch_windows: int = 4  # windows of speech (14 s) in one batch
     vad: str = "silero"  # silero, fsmn, or off for noisy recordings
     fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
+    punctuation: str = "own"  # own, tagger, or ct-punc for FunASR's CT-Transformer
+    ct_punc_dir: Path | None = None  # folder of CT-Transformer; models/ct-punc in the data folder
     max_hours: int = 24  # longer recordings are cut off there, with a warning
     decode_stall_s: int = 60  # longest time that decoding may take without giving any sound
     batch_roots: tuple[Path, ...] | None = None  # folders that the page offers, separated by ":"
@@ -111,6 +114,14 @@ class Settings:
     def fsmn_folder(self) -> Path:
         return self.fsmn_dir or self.models / "fsmn-vad"
 
+    @property
+    def ct_punc_folder(self) -> Path:
+        return self.ct_punc_dir or self.models / "ct-punc"
+
+    @property
+    def itn_rules(self) -> Path:
+        return self.home / "itn_rules.txt"
+
 
 _LEAST = {
     "threads": 0,
@@ -123,7 +134,7 @@ _LEAST = {
     "tmp_max_mb": 1,
 }
 _INTEGERS = frozenset(_LEAST) | {"port"}
-_PATHS = frozenset({"home", "model_dir", "fsmn_dir"})
+_PATHS = frozenset({"home", "model_dir", "fsmn_dir", "ct_punc_dir"})
 
 
 def variable(name: str) -> str:

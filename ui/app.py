@@ -32,6 +32,7 @@ SCRIPTS = (
     "notify",
     "job",
     "wave",
+    "words",
     "transcript",
     "table",
     "batch",

@@ -33,8 +33,11 @@ FORMATS = ("txt", "srt", "vtt", "docx", "md", "json", "lrc", "csv", "tsv")
 LOW_CONFIDENCE = 0.5
 """Below this a token is marked as doubtful."""
 
-PLAIN, DOUBTFUL, REWRITTEN = 0, 1, 2
-"""Flags of a piece of text: as heard, of low confidence, written otherwise than spoken."""
+PLAIN, DOUBTFUL, REWRITTEN, CORRECTED = 0, 1, 2, 3
+"""Flags of a piece of text: as heard, of low confidence, a written number, another word."""
+
+Piece = tuple[Any, ...]
+"""``(text, start_ms, flag)``; a corrected one also tells what was heard and its first token."""
 
 HISTORY_PAGE = 50
 """Entries on one page of the history."""
@@ -98,6 +101,7 @@ def transcript_view(transcript: Transcript, locale: str) -> View:
         "gaps": [list(gap) for gap in gaps],
         "lost": [list(part) for part in lost],
         "warnings": warning_texts(transcript, locale),
+        "words": [[use.word, use.recognized, use.corrected] for use in transcript.hotwords],
     }
 
 
@@ -160,27 +164,29 @@ def _flag(confidence: float) -> int:
     return DOUBTFUL if confidence < LOW_CONFIDENCE else PLAIN
 
 
-def _written_pieces(sentence: Sentence) -> Iterator[tuple[str, int, int]]:
+def _written_pieces(sentence: Sentence) -> Iterator[Piece]:
     by_first = {span.first_token: span for span in sentence.spans}
     index = 0
-    while index < len(sentence.tokens):
-        token = sentence.tokens[index]
-        span = by_first.get(index)
+    for text, mark in sentence.written_parts():
+        token, span = sentence.tokens[index], by_first.get(index)
+        first, index = index, span.last_token + 1 if span else index + 1
+        if not text:
+            continue
         if span is None:
-            yield token.text + token.mark, token.start_ms, _flag(token.confidence)
-            index += 1
+            yield text + mark, token.start_ms, _flag(token.confidence)
+        elif span.kind in ("number", "polish"):
+            yield text + mark, token.start_ms, REWRITTEN if span.kind == "number" else PLAIN
         else:
-            mark = sentence.tokens[span.last_token].mark
-            yield span.written + mark, token.start_ms, REWRITTEN
-            index = span.last_token + 1
+            heard = join_text((spoken.text, "") for spoken in sentence.tokens[first:index])
+            yield text + mark, token.start_ms, CORRECTED, heard, first
 
 
-def _spaced(pieces: Sequence[tuple[str, int, int]]) -> list[list[Any]]:
+def _spaced(pieces: Sequence[Piece]) -> list[list[Any]]:
     """Give every piece the space that belongs before it, so that the pieces join to the line."""
     spaced: list[list[Any]] = []
     last = ""
-    for text, start_ms, flag in pieces:
-        spaced.append([join_text([(last, ""), (text, "")])[len(last) :], start_ms, flag])
+    for text, *more in pieces:
+        spaced.append([join_text([(last, ""), (text, "")])[len(last) :], *more])
         last = text[-1:] or last
     return spaced
 

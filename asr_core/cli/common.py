@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -11,11 +12,12 @@ from pathlib import Path
 from asr_core.audio.raw import parse_raw
 from asr_core.engine import TranscribeOptions
 from asr_core.errors import SettingsError
+from asr_core.transcription.options import POLISHES
 
 OK, SOME_FAILED, USAGE = 0, 1, 2
 
 _VAD_CHOICES = ("silero", "fsmn", "off")
-_MAX_HOTWORDS_BYTES = 1024 * 1024
+_MAX_HOTWORDS_CHARS = 1_000_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +47,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-itn", action="store_true", help="leave numbers as they are spoken")
     parser.add_argument("--no-punctuation", action="store_true", help="no punctuation marks")
+    parser.add_argument(
+        "--punctuation",
+        choices=("own", "tagger", "ct-punc"),
+        help="whose marks: the recognizer's own, our model's, CT-Transformer's",
+    )
+    add_styles(parser)
+    parser.add_argument(
+        "--polish",
+        type=_polish,
+        default=(),
+        metavar="NAME,NAME",
+        help=f"of {', '.join(POLISHES)} (default: none)",
+    )
+
+
+def add_styles(parser: argparse.ArgumentParser) -> None:
+    """How numbers are written."""
+    parser.add_argument(
+        "--dates", choices=("words", "dash"), default="words", help="dash: 2025-03-15"
+    )
+    parser.add_argument(
+        "--clock", choices=("words", "digits"), default="words", help="digits: 3:30 for 3点半"
+    )
+    parser.add_argument(
+        "--percent", choices=("sign", "words"), default="sign", help="words: 百分之五, not 5%%"
+    )
 
 
 def options_of(arguments: argparse.Namespace) -> TranscribeOptions:
@@ -57,6 +85,11 @@ def options_of(arguments: argparse.Namespace) -> TranscribeOptions:
         vad=arguments.vad,
         itn=not arguments.no_itn,
         punctuation=not arguments.no_punctuation,
+        marks=arguments.punctuation,
+        dates=arguments.dates,
+        clock=arguments.clock,
+        percent=arguments.percent,
+        polish=arguments.polish,
         hotwords=_hotwords(arguments.hotwords),
         channels=arguments.channels,
         track=arguments.track,
@@ -93,6 +126,13 @@ def _track(value: str) -> int:
     return number
 
 
+def _polish(value: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in value.split(",") if name.strip())
+    if not set(names) <= set(POLISHES):
+        raise argparse.ArgumentTypeError(f"choose from {', '.join(POLISHES)}")
+    return tuple(name for name in POLISHES if name in names)
+
+
 def _raw(value: str) -> str:
     try:
         parse_raw(value)
@@ -111,11 +151,11 @@ def _hotwords(value: str | None) -> tuple[str, ...]:
     except OSError:
         is_file = False
     if not is_file:
-        words = value.replace(",", " ").replace("，", " ").split()
+        words = re.split(r"[,，;；]" if "=" in value else r"[,，;；\s]", value)
     else:
         try:
             with path.open(encoding="utf-8-sig") as file:
-                words = [line.strip() for line in file.read(_MAX_HOTWORDS_BYTES).splitlines()]
+                text = file.read(_MAX_HOTWORDS_CHARS + 1)
         except (OSError, UnicodeDecodeError) as exc:
             raise SettingsError(
                 f"hotword file {path} cannot be read: {exc}",
@@ -123,4 +163,12 @@ def _hotwords(value: str | None) -> tuple[str, ...]:
                 value=value,
                 allowed="UTF-8",
             ) from exc
-    return tuple(dict.fromkeys(word for word in words if word))
+        if len(text) > _MAX_HOTWORDS_CHARS:
+            raise SettingsError(
+                f"hotword file {path} is too long",
+                name="--hotwords",
+                value=value,
+                allowed=f"at most {_MAX_HOTWORDS_CHARS} characters",
+            )
+        words = text.splitlines()
+    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asr_core.export.clean import one_line
-from asr_core.results import Sentence, Transcript, join_text, written_parts
+from asr_core.results import Sentence, Transcript, join_text
 from asr_core.text.tokens import text_width
 
 MAX_LINE_CHARS = 21
@@ -85,9 +85,12 @@ def _atoms(sentence: Sentence) -> list[_Atom]:
     lasts = {span.first_token: span.last_token for span in sentence.spans}
     atoms: list[_Atom] = []
     index = 0
-    for text, mark in written_parts(tokens, sentence.spans):
+    for text, mark in sentence.written_parts():
         last = lasts.get(index, index)
-        atom = _Atom(one_line(text), one_line(mark), tokens[index].start_ms, tokens[last].end_ms)
+        shown = one_line(text)
+        if shown and text[0] == " " and atoms:
+            shown = " " + shown
+        atom = _Atom(shown, one_line(mark), tokens[index].start_ms, tokens[last].end_ms)
         if atom.text or atom.mark:
             atoms.append(atom)
         index = last + 1

@@ -86,13 +86,32 @@ def _document(transcript: Transcript) -> dict[str, Any]:
             "gaps": [[start, end] for start, end in coverage.gaps],
         },
         "warnings": [_warning(warning) for warning in transcript.warnings],
+        **_hotwords(transcript),
         "sentences": [_sentence(sentence) for sentence in transcript.sentences],
     }
 
 
+def _hotwords(transcript: Transcript) -> dict[str, Any]:
+    """``hotwords`` stands only where there were some."""
+    uses = [
+        {"word": use.word, "recognized": use.recognized, "corrected": use.corrected}
+        for use in transcript.hotwords
+    ]
+    return {"hotwords": uses} if uses else {}
+
+
 def _sentence(sentence: Sentence) -> dict[str, Any]:
-    """``speaker`` stands only where one is known."""
+    """``speaker`` stands only where one is known, ``spans`` only where something is rewritten."""
     speaker = {"speaker": sentence.speaker} if sentence.speaker else {}
+    spans = [
+        {
+            "first_token": span.first_token,
+            "last_token": span.last_token,
+            "written": span.written,
+            "kind": span.kind,
+        }
+        for span in sentence.spans
+    ]
     return {
         **speaker,
         "text": sentence.text,
@@ -109,11 +128,14 @@ def _sentence(sentence: Sentence) -> dict[str, Any]:
             }
             for token in sentence.tokens
         ],
+        **({"spans": spans} if spans else {}),
     }
 
 
 def _warning(warning: TranscriptWarning) -> dict[str, Any]:
-    """``ranges`` stand only where the warning is about parts of the recording."""
+    """``ranges`` and ``names`` stand only where the warning is about some."""
     ranges = [list(part) for part in warning.ranges]
-    about = {"ranges": ranges} if ranges else {}
+    about: dict[str, Any] = {"ranges": ranges} if ranges else {}
+    if warning.names:
+        about["names"] = list(warning.names)
     return {"code": warning.code, "message": warning.message, **about}

@@ -23,7 +23,7 @@ from asr_core.store import job_rows, recording_rows, recordings, rows, search
 from asr_core.store.checkpoints import JobCheckpoints
 from asr_core.store.database import Database
 from asr_core.store.recordings import Keep
-from asr_core.store.transcript_rows import insert_transcript, load_transcript
+from asr_core.store.transcript_rows import drop_span, insert_transcript, load_transcript
 from asr_core.transcription.options import TranscribeOptions
 
 _WHOLE_TEXT = 2**31 - 1
@@ -322,6 +322,26 @@ class History:
             search.put(db, recording["number"], recording["name"], transcript.text)
 
         self._database.write(save)
+
+    def drop_span(self, recording_id: str, position: int, first_token: int) -> Transcript:
+        """Let tokens of one sentence stand as they were recognized.
+
+        Args:
+            recording_id: whose newest transcript.
+            position: of the sentence, from 0.
+            first_token: where the span begins in it.
+
+        Raises:
+            RecordNotFoundError: there is no such span.
+        """
+
+        def drop(db: sqlite_utils.Database) -> Transcript:
+            transcript = drop_span(db, recording_id, position, first_token)
+            recording = recording_rows.get(db, recording_id)
+            search.put(db, recording["number"], recording["name"], transcript.text)
+            return transcript
+
+        return self._database.write(drop)
 
     def list(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
         """Recordings whose name or text contains the query (all without one), newest first."""

@@ -223,7 +223,8 @@ def options_from_json(text: str) -> TranscribeOptions:
     """Choices that this version does not know are left out."""
     known = {field.name for field in fields(TranscribeOptions)}
     values = {name: value for name, value in json.loads(text).items() if name in known}
-    return TranscribeOptions(**{**values, "hotwords": tuple(values.get("hotwords", ()))})
+    lists = {name: tuple(values.get(name, ())) for name in ("hotwords", "polish")}
+    return TranscribeOptions(**{**values, **lists})
 
 
 def _job(row: Mapping[str, Any]) -> Job:

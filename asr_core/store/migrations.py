@@ -362,3 +362,16 @@ def m003_batches(db: sqlite_utils.Database) -> None:
         CREATE INDEX batch_results_input ON batch_results(output, input);
         """
     )
+
+
+@MIGRATIONS()
+def m004_text(db: sqlite_utils.Database) -> None:
+    """What became of each hotword and how texts are spaced; spans say who wrote them."""
+    db.executescript(
+        """
+        -- [[word, recognized, corrected], ...]; spans are [first_token, last_token, written, kind]
+        ALTER TABLE transcripts ADD COLUMN hotwords TEXT NOT NULL DEFAULT '[]';
+        -- 1: the written form has a space between Chinese and Latin
+        ALTER TABLE transcripts ADD COLUMN spaced INTEGER NOT NULL DEFAULT 0;
+        """
+    )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,6 +66,37 @@ def polished_text(
     if options.width:
         text = unify_width(text)
     return space_scripts(text) if options.spacing else text
+
+
+def polish_spans(
+    tokens: Sequence[Token],
+    spans: Sequence[WrittenSpan],
+    options: PolishOptions,
+    *,
+    keep: Collection[str] = (),
+) -> tuple[WrittenSpan, ...]:
+    """What a view writes otherwise, as spans of kind ``polish``: left out, or in capitals.
+
+    Args:
+        tokens: of one sentence, with their marks.
+        spans: what is written otherwise already; it stays.
+        options: the view.
+        keep: words with the capitals that the user gave them.
+
+    Returns:
+        Spans sorted, disjoint, and disjoint from ``spans``.
+    """
+    hidden = hidden_ranges(tokens, options, spans=spans)
+    found = [WrittenSpan(first, last, "", "polish") for first, last in hidden]
+    if options.acronyms:
+        taken = {
+            index
+            for first, last in [*hidden, *((s.first_token, s.last_token) for s in spans)]
+            for index in range(first, last + 1)
+        }
+        capitals = _capitals() | {word.casefold(): word for word in keep}
+        found.extend(_capital_spans(tokens, taken, capitals))
+    return tuple(sorted(found, key=lambda span: span.first_token))
 
 
 def hidden_ranges(
@@ -193,7 +225,7 @@ def _hide_repeats(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bo
     while place < len(shown):
         for size in (4, 3, 2, 1):
             group, following = words[place : place + size], words[place + size : place + 2 * size]
-            if group == following and _is_repeat(lists, tokens, words, shown, place, size):
+            if group == following and _is_repeat(lists, (tokens, hidden), words, shown, place, size):
                 for index in shown[place : place + size]:
                     hidden[index] = True
                 place += size
@@ -204,21 +236,20 @@ def _hide_repeats(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bo
 
 def _is_repeat(
     lists: dict[str, frozenset[str]],
-    tokens: Sequence[Token],
+    all_tokens: tuple[Sequence[Token], Sequence[bool]],
     words: Sequence[str],
     shown: Sequence[int],
     place: int,
     size: int,
 ) -> bool:
+    tokens, hidden = all_tokens
     group = words[place : place + size]
     word = "".join(group)
     if not _NUMERALS.isdisjoint(word) or len(word) != size:
         return False
     if any(tokens[index].mark for index in shown[place : place + size - 1]):
         return False
-    first = shown[place]
-    hidden = [index not in shown for index in range(first)]
-    begins = _clause_starts(tokens, hidden, first)
+    begins = _clause_starts(tokens, hidden, shown[place])
     mark = tokens[shown[place + size - 1]].mark
     if mark not in ("", "，", "、", ",") or (mark and not (begins and size > 1)):
         return False
@@ -254,6 +285,27 @@ def _with_capitals(
             done.append((_capitalised(text, capitals), mark))
             index += 1
     return done
+
+
+def _capital_spans(
+    tokens: Sequence[Token], taken: AbstractSet[int], capitals: dict[str, str]
+) -> Iterator[WrittenSpan]:
+    """Known words in their usual capitals; letters that were spelled one by one are joined."""
+    parts = [(token.text, token.mark) for token in tokens]
+    index = 0
+    while index < len(tokens):
+        size = 1
+        for count in range(_spelled(parts, index), 1, -1):
+            joined = "".join(text for text, _ in parts[index : index + count]).casefold()
+            if joined in capitals and taken.isdisjoint(range(index, index + count)):
+                yield WrittenSpan(index, index + count - 1, capitals[joined], "polish")
+                size = count
+                break
+        else:
+            written = _capitalised(tokens[index].text, capitals)
+            if index not in taken and written != tokens[index].text:
+                yield WrittenSpan(index, index, written, "polish")
+        index += size
 
 
 def _spelled(parts: Sequence[tuple[str, str]], first: int) -> int:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from asr_core.results import Sentence, Token, WrittenSpan
-
-Normalize = Callable[[Sequence[Token]], tuple[WrittenSpan, ...]]
-"""Finds the spans of one sentence that are written differently from how they are spoken."""
+from asr_core.results import Token
 
 MAX_PAUSE_MS = 1200
 """A longer pause between two tokens ends a sentence."""
+
+SENTENCE_ENDS = frozenset("。！？；….!?;")
+"""Marks that end a sentence."""
 
 _FULL_WIDTH = {
     **{",": "，", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
@@ -32,7 +32,7 @@ _MARKS = {
 }
 _STRENGTH = {mark: rank for rank, mark in enumerate("·、—,:;.…!?")}
 _SYMBOLS = frozenset("%‰@_&*#/\\‱℃")
-_SENTENCE_ENDS = frozenset("。！？；….!?;")
+
 _NUMERALS = frozenset("零〇幺一二两三四五六七八九十百千万亿点")
 _COMMA_PAUSE_MS = 400
 _DOTS = re.compile(r"\.{3,}|。{3,}")
@@ -105,7 +105,11 @@ def tokens_from_pieces(pieces: Sequence[TimedPiece]) -> tuple[Token, ...]:
 
 
 def split_sentences(
-    tokens: Sequence[Token], *, max_pause_ms: int = MAX_PAUSE_MS, max_chars: int = 60
+    tokens: Sequence[Token],
+    *,
+    max_pause_ms: int = MAX_PAUSE_MS,
+    max_chars: int = 60,
+    bound: Collection[int] = (),
 ) -> list[tuple[Token, ...]]:
     """Cut a token list into sentences without losing a token.
 
@@ -114,6 +118,7 @@ def split_sentences(
         max_pause_ms: a longer pause between two tokens ends a sentence.
         max_chars: a sentence wider than this many Chinese characters is cut at its last mark or
             its longest pause, never inside a number.
+        bound: indices of tokens that a sentence of more than ``max_chars`` is not cut behind.
     """
     sentences: list[tuple[Token, ...]] = []
     first = 0
@@ -121,41 +126,50 @@ def split_sentences(
         last = index + 1 == len(tokens)
         if (
             last
-            or token.mark[-1:] in _SENTENCE_ENDS - {""}
+            or token.mark[-1:] in SENTENCE_ENDS
             or tokens[index + 1].start_ms - token.end_ms > max_pause_ms
         ):
-            sentences.extend(_cut_long(tokens[first : index + 1], max_chars))
+            inside = {place - first for place in bound if first <= place < index}
+            sentences.extend(_cut_long(tokens[first : index + 1], max_chars, inside))
             first = index + 1
     return sentences
 
 
-def build_sentences(
-    tokens: Sequence[Token], normalize: Normalize | None, *, punctuation: bool = True
-) -> tuple[Sentence, ...]:
-    """Turn tokens into sentences with their written form.
+def comma_at_pauses(tokens: Sequence[Token]) -> list[Token]:
+    """Tokens of a recognizer that gives no marks at all, with commas at short pauses."""
+    marked = []
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        if (
+            following is not None
+            and _COMMA_PAUSE_MS <= following.start_ms - token.end_ms <= MAX_PAUSE_MS
+            and not _inside_number(token, following)
+        ):
+            token = replace(token, mark=",")
+        marked.append(token)
+    return _widen(marked)
+
+
+def close_sentence(tokens: tuple[Token, ...], following: Token | None) -> tuple[Token, ...]:
+    """Give the last token of a sentence a mark if it has none.
 
     Args:
-        tokens: in time order.
-        normalize: finds the written spans of one sentence; ``None`` keeps the spoken form.
-        punctuation: ``False`` removes every mark after the sentences were found. ``True`` closes
-            a sentence that ends at a pause with a full stop and one that was cut for its length
-            with a comma; a recognizer that gives no marks at all gets commas at short pauses.
+        tokens: of one sentence.
+        following: first token of the next one; ``None`` at the end.
 
-    Raises:
-        NormalizationError: from ``normalize``.
+    Returns:
+        The tokens with a full stop before a long pause or the end, else with a comma.
     """
-    if punctuation and not any(token.mark for token in tokens):
-        tokens = _comma_at_pauses(tokens)
-    groups = split_sentences(tokens)
-    sentences: list[Sentence] = []
-    for index, group in enumerate(groups):
-        following = groups[index + 1][0] if index + 1 < len(groups) else None
-        closed = _close(group, following, MAX_PAUSE_MS) if punctuation else group
-        spans = normalize(closed) if normalize is not None else ()
-        if not punctuation:
-            closed = tuple(replace(token, mark="") for token in group)
-        sentences.append(Sentence(closed, tuple(spans)))
-    return tuple(sentences)
+    last = tokens[-1]
+    if last.mark[-1:] in SENTENCE_ENDS:
+        return tokens
+    if last.mark and (following is not None or last.mark in "：:"):
+        return tokens
+    paused = following is None or following.start_ms - last.end_ms > MAX_PAUSE_MS
+    mark = "." if paused else ","
+    chinese = any(is_wide(token.text[-1]) for token in tokens)
+    closing = _FULL_WIDTH[mark] if chinese else mark
+    return (*tokens[:-1], replace(last, mark=closing))
 
 
 def _timed_chars(piece: TimedPiece) -> Iterator[_Char]:
@@ -257,7 +271,9 @@ def _ordered(tokens: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(ordered)
 
 
-def _cut_long(tokens: Sequence[Token], max_chars: int) -> Iterator[tuple[Token, ...]]:
+def _cut_long(
+    tokens: Sequence[Token], max_chars: int, bound: Collection[int]
+) -> Iterator[tuple[Token, ...]]:
     rest = tuple(tokens)
     while True:
         width = 0.0
@@ -269,16 +285,17 @@ def _cut_long(tokens: Sequence[Token], max_chars: int) -> Iterator[tuple[Token, 
             fits += 1
         if fits == len(rest) or len(rest) == 1:
             break
-        cut = _best_cut(rest, max(fits, 1))
+        cut = _best_cut(rest, max(fits, 1), bound)
         yield rest[:cut]
         rest = rest[cut:]
+        bound = {place - cut for place in bound if place >= cut}
     if rest:
         yield rest
 
 
-def _best_cut(tokens: Sequence[Token], most: int) -> int:
+def _best_cut(tokens: Sequence[Token], most: int, bound: Collection[int]) -> int:
     """How many tokens the first part takes: at a mark, else at a pause, else as many as fit."""
-    candidates = range(max(most // 2, 1), most + 1)
+    candidates = [c for c in range(max(most // 2, 1), most + 1) if c - 1 not in bound] or [most]
     marked = [count for count in candidates if tokens[count - 1].mark]
     if marked:
         return marked[-1]
@@ -294,33 +311,3 @@ def _inside_number(before: Token, after: Token) -> bool:
 
 def _numeric(char: str) -> bool:
     return char in _NUMERALS or char.isdigit()
-
-
-def _comma_at_pauses(tokens: Sequence[Token]) -> list[Token]:
-    marked = []
-    for index, token in enumerate(tokens):
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
-        if (
-            following is not None
-            and _COMMA_PAUSE_MS <= following.start_ms - token.end_ms <= MAX_PAUSE_MS
-            and not _inside_number(token, following)
-        ):
-            token = replace(token, mark=",")
-        marked.append(token)
-    return _widen(marked)
-
-
-def _close(
-    tokens: tuple[Token, ...], following: Token | None, max_pause_ms: int
-) -> tuple[Token, ...]:
-    """Give the last token a mark: a full stop before a long pause or the end, else a comma."""
-    last = tokens[-1]
-    if last.mark[-1:] in _SENTENCE_ENDS - {""}:
-        return tokens
-    if last.mark and (following is not None or last.mark in "：:"):
-        return tokens
-    paused = following is None or following.start_ms - last.end_ms > max_pause_ms
-    mark = "." if paused else ","
-    chinese = any(is_wide(token.text[-1]) for token in tokens)
-    closing = _FULL_WIDTH[mark] if chinese else mark
-    return (*tokens[:-1], replace(last, mark=closing))

@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asr_core.audio.decode import AudioSource, DecodeOptions, open_audio
-from asr_core.audio.detector import SegmentStream, open_detector
+from asr_core.audio.detector import Detector, open_detector
 from asr_core.audio.peaks import PeaksWriter
 from asr_core.audio.reader import mix_down
 from asr_core.errors import AudioError, TranscriptionCancelled
 from asr_core.events import EventSink, Progress
-from asr_core.recognizers.base import Recognizer
+from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import (
     SAMPLE_RATE_HZ,
     Coverage,
+    HotwordUse,
     Sentence,
     Transcript,
     TranscriptWarning,
 )
 from asr_core.runtime.session import Float32
+from asr_core.text.hotwords import HotwordCorrector, HotwordList, parse_hotwords
 from asr_core.text.itn.normalizer import InverseNormalizer
+from asr_core.text.itn.style import ItnStyle
+from asr_core.text.polish import PolishOptions
+from asr_core.text.punctuation.marks import Punctuator
+from asr_core.text.sentences import SentenceBuilder, TextStages, sum_uses
 from asr_core.transcription.cancel import CancelToken
-from asr_core.transcription.channel import Channel, Speaker
+from asr_core.transcription.channel import Channel
 from asr_core.transcription.checkpoints import Checkpoints
-from asr_core.transcription.options import TranscribeOptions
+from asr_core.transcription.options import OWN_MARKS, POLISHES, TranscribeOptions
 from asr_core.transcription.pace import Pace
 from asr_core.transcription.scheduler import RecognizerWorker
 
@@ -41,6 +47,11 @@ _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 _FIRST_GROUP_PASSES = 1  # small, so that the first words appear soon; doubled from group to group
 _SILENT_PROGRESS_SAMPLES = 60 * SAMPLE_RATE_HZ  # progress is told at least this often
 _TOLERATED_GAP_MS = 1000  # breaths and clicks that the detector took for speech
+_FAILED = {
+    "hotwords": "Hotwords were not looked for in part of the text",
+    "punctuation": "Part of the punctuation is the recognizer's own",
+    "normalization": "Numbers are left as they were spoken",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,8 @@ class Stages:
         worker: owns the recognizer.
         normalizer: ``None`` when it cannot be loaded.
         vad: detector where the options name none.
+        marks: whose punctuation is taken where the options name none.
+        open_punctuator: the punctuation model of that name; ``None`` for the recognizer's own.
         fsmn_folder: model folder of the ``fsmn`` detector.
         limits: ``max_duration_s`` and ``stall_s`` of every recording.
         channel_label: speaker of a channel that is transcribed on its own; ``{number}`` in it
@@ -60,6 +73,8 @@ class Stages:
     worker: RecognizerWorker
     normalizer: InverseNormalizer | None
     vad: str
+    marks: str = OWN_MARKS
+    open_punctuator: Callable[[str], Punctuator | None] = lambda _name: None
     fsmn_folder: Path | None = None
     limits: DecodeOptions = field(default_factory=DecodeOptions)
     channel_label: str = "{number}"
@@ -107,6 +122,7 @@ def transcribe(
             cancel,
             outline,
             checkpoints,
+            parse_hotwords("\n".join(options.hotwords)),
         )
         partial = run.run()
         transcript = Transcript(
@@ -118,6 +134,7 @@ def transcribe(
             coverage=run.coverage(),
             warnings=tuple(run.warnings()),
             partial=partial,
+            hotwords=run.hotwords(),
         )
     logger.info(
         "transcribed audio_ms=%d processing_ms=%d rtf=%.3f device=%s partial=%s",
@@ -188,9 +205,11 @@ class _Run:
     cancel: CancelToken
     outline: _Outline
     checkpoints: Checkpoints | None
+    words: HotwordList
     earlier_ms: int = 0  # wall time of the groups that were recognized before
     sentences: list[Sentence] = field(default_factory=list)
     _channels: list[Channel] = field(default_factory=list)
+    _builders: list[SentenceBuilder] = field(default_factory=list)
     _held: list[Sentence] = field(default_factory=list)  # until no channel can have an earlier one
     _group_passes: int = _FIRST_GROUP_PASSES
     _told: int = 0  # position of the last progress report, samples
@@ -217,8 +236,9 @@ class _Run:
             self.options.vad or self.stages.vad, fsmn_folder=self.stages.fsmn_folder
         )
         try:
-            for number in range(self.source.channels):
-                self._channels.append(self._channel(number, detector.stream()))
+            for channel, builder in self._channels_of(detector):
+                self._channels.append(channel)
+                self._builders.append(builder)
             for block in self.source.channel_blocks():
                 self.cancel.raise_if_cancelled()
                 self.outline.accept(block)
@@ -234,19 +254,41 @@ class _Run:
         finally:
             detector.close()
 
-    def _channel(self, number: int, stream: SegmentStream) -> Channel:
-        is_one_of_many = self.source.channels > 1
-        label = self.stages.channel_label.format(number=number + 1) if is_one_of_many else ""
-        return Channel(
-            stream,
-            self.recognizer,
-            self.stages.worker,
-            self.stages.normalizer if self.options.itn else None,
-            self.options,
-            Speaker(number, label),
-            self.cancel,
-            self.checkpoints,
+    def _channels_of(self, detector: Detector) -> Iterator[tuple[Channel, SentenceBuilder]]:
+        marks = self.options.marks or self.stages.marks
+        restores = self.options.punctuation and marks != OWN_MARKS
+        stages = TextStages(
+            normalizer=self.stages.normalizer if self.options.itn else None,
+            style=ItnStyle(
+                dates=self.options.dates, clock=self.options.clock, percent=self.options.percent
+            ),
+            punctuator=self.stages.open_punctuator(marks) if restores else None,
+            corrector=self._corrector(),
+            polish=PolishOptions(**{name: name in self.options.polish for name in POLISHES}),
+            marks=self.options.punctuation,
         )
+        for number in range(self.source.channels):
+            is_one_of_many = self.source.channels > 1
+            label = self.stages.channel_label.format(number=number + 1) if is_one_of_many else ""
+            builder = SentenceBuilder(stages, label)
+            options = RecognizeOptions(hotwords=self.words.words)
+            channel = Channel(
+                detector.stream(),
+                self.recognizer,
+                self.stages.worker,
+                options,
+                builder,
+                number,
+                self.cancel,
+                self.checkpoints,
+            )
+            yield channel, builder
+
+    def _corrector(self) -> HotwordCorrector | None:
+        words = self.words
+        if not words.words and not words.replacements:
+            return None
+        return HotwordCorrector(words.words, words.replacements)
 
     def _recognize_full(self) -> None:
         """Recognize as long as some channel has more segments than a group holds."""
@@ -321,9 +363,20 @@ class _Run:
         elif gaps_ms > _TOLERATED_GAP_MS:
             message = f"{gaps_ms / 1000:.1f} s of detected speech produced no text"
             yield TranscriptWarning("coverage", message)
-        is_missing = self.options.itn and self.stages.normalizer is None
-        if is_missing or any(channel.normalization_failed for channel in self._channels):
-            yield TranscriptWarning("normalization", "Numbers are left as they were spoken")
+        failed = {stage for builder in self._builders for stage in builder.failed}
+        if self.options.itn and self.stages.normalizer is None:
+            failed.add("normalization")
+        for stage, message in _FAILED.items():
+            if stage in failed:
+                yield TranscriptWarning(stage, message)
+        if self.words.rejected:
+            names = tuple(entry.text for entry in self.words.rejected)
+            message = f"Hotwords left out: {', '.join(names)}"
+            yield TranscriptWarning("hotwords_left_out", message, names=names)
+
+    def hotwords(self) -> tuple[HotwordUse, ...]:
+        """What became of each hotword on all channels together."""
+        return sum_uses(builder.hotwords for builder in self._builders)
 
 
 def _total_ms(intervals: Sequence[tuple[int, int]]) -> int:

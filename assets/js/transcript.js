@@ -1,11 +1,12 @@
 // The transcript: job line, player with coverage, tools and the sentences.
 (() => {
   "use strict";
-  const { t, el, clock, stamp, fileUrl, define, share, JobLine, Wave } = window.tinglu;
+  const { t, el, clock, stamp, fileUrl, define, share, JobLine, Wave, WordPanel } = window.tinglu;
 
   const DOUBTFUL = 1;
   const REWRITTEN = 2;
-  const CLASS_OF = { [DOUBTFUL]: "tl-low", [REWRITTEN]: "tl-num" };
+  const CORRECTED = 3;
+  const CLASS_OF = { [DOUBTFUL]: "tl-low", [REWRITTEN]: "tl-num", [CORRECTED]: "tl-fix" };
   const SPEEDS = [1, 1.25, 1.5, 2, 0.75];
   const BUCKETS = 360; // resolution of the coverage bar
   const SEEK_STEP_MS = 100;
@@ -68,13 +69,14 @@
       if (plain) nodes.push(document.createTextNode(plain));
       plain = "";
     };
-    for (const [text, start, flag] of pieces) {
+    for (const [text, start, flag, heard] of pieces) {
       if (!flag && !split) {
         plain += text;
         continue;
       }
       flush();
-      nodes.push(el("span", { class: CLASS_OF[flag] || null, "data-start": start, text, title: flag === DOUBTFUL ? t("doubtful") : null }));
+      const title = heard ? t("words.heard", { heard }) : flag === DOUBTFUL ? t("doubtful") : null;
+      nodes.push(el("span", { class: CLASS_OF[flag] || null, "data-start": start, text, title }));
     }
     flush();
     return nodes;
@@ -95,7 +97,11 @@
       this.parts = build(props.formats, this.listeners());
       const p = this.parts;
       root.className = "tl-root tl-card tl-panel";
-      root.append(this.job.root, p.notes, p.player, p.key, p.tools, p.lines, p.more, p.empty);
+      this.words = new WordPanel({
+        play: (ms) => this.play(ms),
+        undo: (position, first_token) => this.trigger("undo_fix", { recording: this.view.recording, position, first_token }),
+      });
+      root.append(this.job.root, p.notes, p.player, p.key, p.tools, this.words.root, p.lines, p.more, p.empty);
       this.root = root;
       this.showForm();
       this.draw();
@@ -161,6 +167,8 @@
 
     update(view) {
       const before = this.view;
+      const box = this.parts.lines;
+      const top = view.job === before.job ? box.scrollTop : 0;
       this.view = view;
       if (view.state === "empty" || view.recording !== before.recording) this.resetAudio();
       if (view.state === "empty" || view.job !== before.job) this.resetLines();
@@ -168,6 +176,7 @@
       const fresh = view.lines || [];
       if (view.from === this.lines.length) this.append(fresh);
       this.draw();
+      if (view.final && top) box.scrollTop = top;
       this.tell();
       if (view.recording && view.recording === window.tinglu.wanted) {
         setTimeout(() => this.root.scrollIntoView({ behavior: "smooth", block: "nearest" }), TURN_MS);
@@ -431,6 +440,7 @@
       const waits = WAITING.includes(view.state) && !some;
       p.empty.hidden = !(empty || waits || (view.final && !some));
       p.notes.replaceChildren();
+      this.words.update(view, this.lines);
       if (empty) {
         p.key.replaceChildren();
         p.empty.replaceChildren(el("strong", { text: t("empty.title") }), el("span", { text: t(this.emptyKey) }));

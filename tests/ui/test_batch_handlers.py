@@ -24,7 +24,7 @@ from ui import batch_view
 from ui.guard import Page
 from ui.handlers import batch, file
 
-CHOICES = (True, True, "auto", "mix", 0)
+CHOICES = ("", True, True, "auto", "mix", 0)
 
 
 @pytest.fixture

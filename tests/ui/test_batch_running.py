@@ -48,7 +48,7 @@ def page(
 def run(page: Page, root: Path, formats: tuple[str, ...] = ("txt", "srt"), existing: str = "skip"):
     """Start a batch of the folder and follow it to its end as a browser does: rows by number."""
     form = ("folder", str(root), None, list(formats), existing, "", True, "", False)
-    view, timer, _ = batch.start(page, "zh-CN", *form, True, True, "auto", "mix", 0)
+    view, timer, _ = batch.start(page, "zh-CN", *form, "", True, True, "auto", "mix", 0)
     rows = {row["n"]: row for row in view["rows"]}
     known = {"batch": view["batch"]["id"], "since": view["since"]}
 

@@ -112,7 +112,7 @@ def start(page: Page, locale: str, *values: Any) -> tuple[View, gr.Timer, None]:
         raise refusal("page.no_folder", locale)
     if not form.formats:
         raise refusal("page.no_format", locale)
-    batch = page.engine.start_batch(form.request(options_from("", *values[FIELDS:])))
+    batch = page.engine.start_batch(form.request(options_from(*values[FIELDS:])))
     return *show(page, locale, {"batch": batch.id}), None
 
 

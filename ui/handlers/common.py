@@ -18,7 +18,11 @@ from ui.view import View
 
 logger = logging.getLogger(__name__)
 
-MAX_HOTWORDS = 500
+WRITTEN = ("dates", "clock", "percent", "polish")
+"""Choices of how a text is written, in the order of the form."""
+
+AUTO = "auto"
+"""The choice of a form that leaves it to the program."""
 
 OUTLINE_POINTS = 1500
 """Points of a drawn recording, whatever its length: more than a screen has columns to show."""
@@ -44,20 +48,37 @@ def options_from(
     hotwords: str,
     punctuation: bool = True,
     itn: bool = True,
-    vad: str = "auto",
+    vad: str = AUTO,
     channels: str = "mix",
     track: int = 0,
+    *written: Any,
 ) -> TranscribeOptions:
-    """The form's choices; ``vad`` ``auto`` and ``track`` 0 leave the choice to the program."""
-    words = tuple(dict.fromkeys(word.strip() for word in hotwords.splitlines() if word.strip()))
+    """The form's choices; ``auto`` and ``track`` 0 leave the choice to the program.
+
+    Args:
+        hotwords: one a line.
+        punctuation: see :class:`TranscribeOptions`, as the others.
+        written: whose punctuation, how dates, clock times and shares are written, what is polished.
+    """
+    marks, *chosen = written or (AUTO,)
+    styles: dict[str, Any] = dict(zip(WRITTEN, chosen, strict=False))
+    styles["polish"] = tuple(styles.get("polish") or ())
     return TranscribeOptions(
-        vad=None if vad == "auto" else vad,
+        vad=None if vad == AUTO else vad,
         itn=itn,
         punctuation=punctuation,
-        hotwords=words[:MAX_HOTWORDS],
+        marks=None if marks == AUTO else marks,
+        hotwords=hotword_lines(hotwords),
         channels=channels,
         track=track or None,
+        **styles,
     )
+
+
+def hotword_lines(text: str | None) -> tuple[str, ...]:
+    """What the visitor typed, line by line, without empty lines and repetitions."""
+    lines = (line.strip() for line in (text or "").splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def job_view(page: Page, locale: str, live: LiveView, have: int) -> View:
@@ -72,6 +93,14 @@ def export_as(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
     recording_id = str(event["recording"])
     path = page.engine.export(recording_id, str(event["format"]))
     return view.file_view("download", path, recording_id, time.time_ns())
+
+
+def undo_fix(page: Page, locale: str, event: Mapping[str, Any]) -> View:
+    """Let what was corrected stand as it was recognized."""
+    record = page.engine.undo_correction(
+        str(event["recording"]), int(event["position"]), int(event["first_token"])
+    )
+    return view.record_view(record, locale)
 
 
 def playback(page: Page, _locale: str, event: Mapping[str, Any]) -> Any:

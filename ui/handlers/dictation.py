@@ -8,16 +8,18 @@ from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import JobState, TranscribeOptions
+from asr_core.engine import JobState
 from asr_core.errors import JobNotFoundError, RecordNotFoundError
 from asr_core.results import join_sentences
 from ui import view
 from ui.guard import Page
-from ui.handlers.common import recorded_name
+from ui.handlers.common import options_from, recorded_name
 from ui.view import View
 
 
-def recorded(page: Page, locale: str, path: str | None) -> tuple[Any, Any, gr.Timer, None]:
+def recorded(
+    page: Page, locale: str, path: str | None, hotwords: str = ""
+) -> tuple[Any, Any, gr.Timer, None]:
     """Queue what was just recorded and make the recorder ready for the next words.
 
     Returns job id, status view, the running timer and the recorder's empty value.
@@ -25,7 +27,7 @@ def recorded(page: Page, locale: str, path: str | None) -> tuple[Any, Any, gr.Ti
     if path is None:
         return gr.skip(), gr.skip(), gr.skip(), None
     name = recorded_name(path, time.localtime(), locale)
-    job = page.engine.submit(Path(path), TranscribeOptions(), name=name, origin="dictation")
+    job = page.engine.submit(Path(path), options_from(hotwords), name=name, origin="dictation")
     return job.id, _status(page, locale, job.id), gr.Timer(active=True), None
 
 

@@ -15,6 +15,7 @@ from ui.tabs.parts import (
     POLL_S,
     build_choice,
     build_component,
+    build_hotwords,
     build_more_options,
     build_switch,
     queued,
@@ -86,10 +87,12 @@ def _build_form(page: Page) -> _Form:
             elem_id="batch-existing",
         )
         folder_fields = _build_folder_options(has_roots)
+        hotwords = build_hotwords("batch")
         more = build_more_options(page, "batch")
         start = gr.Button(label("start_batch"), variant="primary", elem_id="batch-start")
     folder = gr.Textbox("", visible=False)
-    inputs = [origin, folder, files, formats, existing, *folder_fields, *more.inputs]
+    chosen = [origin, folder, files, formats, existing, *folder_fields]
+    inputs = [*chosen, hotwords, *more.inputs]
     return _Form(origin, folders, folder, files, inputs, start)
 
 

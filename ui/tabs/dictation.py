@@ -7,7 +7,7 @@ import gradio as gr
 from ui.guard import Page, guarded
 from ui.handlers import dictation as handlers
 from ui.i18n import label
-from ui.tabs.parts import POLL_S, build_component, queued, quiet
+from ui.tabs.parts import POLL_S, build_component, build_hotwords, queued, quiet
 
 
 def build_dictation_tab(page: Page) -> None:
@@ -31,6 +31,7 @@ def build_dictation_tab(page: Page) -> None:
                     elem_classes=["tl-switch"],
                     elem_id="dictation-append",
                 )
+                hotwords = build_hotwords("dictation")
             build_component("insecure", "dictation-insecure")
         with (
             gr.Column(elem_classes=["tl-main"], min_width=280),
@@ -50,7 +51,7 @@ def build_dictation_tab(page: Page) -> None:
     job = gr.State("")
     timer = gr.Timer(POLL_S, active=False)
     start = guarded(page, handlers.recorded)
-    recorded.stop_recording(start, recorded, [job, status, timer, recorded], **queued())
+    recorded.stop_recording(start, [recorded, hotwords], [job, status, timer, recorded], **queued())
     poll = guarded(page, handlers.poll)
     timer.tick(poll, [job, text, append], [status, text, timer], **quiet())
     clear.click(guarded(page, handlers.clear), None, [text, status], **quiet())

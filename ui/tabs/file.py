@@ -15,6 +15,7 @@ from ui.tabs.parts import (
     MoreOptions,
     TranscriptPanel,
     build_component,
+    build_hotwords,
     build_more_options,
     build_transcript_panel,
     queued,
@@ -73,14 +74,7 @@ def _build_form(page: Page) -> _Form:
                 elem_id="file-microphone",
             )
         sample = gr.Button(label("sample"), size="sm", elem_id="file-sample")
-        hotwords = gr.Textbox(
-            label=label("hotwords"),
-            info=label("hotwords_info"),
-            placeholder=label("hotwords_example"),
-            lines=3,
-            max_lines=8,
-            elem_id="file-hotwords",
-        )
+        hotwords = build_hotwords("file")
         more = build_more_options(page, "file")
         start = gr.Button(label("start"), variant="primary", elem_id="file-start")
     return _Form(upload, recorded, sample, hotwords, more, start)

@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from asr_core.engine import POLISHES
 from ui import view
 from ui.guard import Page, guarded_event
 from ui.handlers import common
@@ -66,18 +67,29 @@ class MoreOptions:
     vad: gr.Radio
     channels: gr.Radio
     track: gr.Dropdown
+    written: tuple[Any, ...]
 
     @property
     def inputs(self) -> list[Any]:
         """In the order of :func:`ui.handlers.common.options_from`."""
-        return [self.punctuation, self.itn, self.vad, self.channels, self.track]
+        return [self.punctuation, self.itn, self.vad, self.channels, self.track, *self.written]
 
 
 def build_more_options(page: Page, name: str) -> MoreOptions:
     """A closed box with the choices; their ids begin with ``name``."""
     with gr.Accordion(label("more"), open=False, elem_id=f"{name}-more", elem_classes=["tl-fold"]):
         punctuation = build_switch("punctuation", name)
+        marks = build_choice("marks", name, ["auto", *page.engine.punctuation_choices()])
         itn = build_switch("itn", name)
+        dates = build_choice("dates", name, ["words", "dash"], bare=True)
+        clock = build_choice("clock", name, ["words", "digits"], bare=True)
+        percent = build_choice("percent", name, ["sign", "words"], bare=True)
+        polish = gr.CheckboxGroup(
+            [(label(f"polish_{choice}"), choice) for choice in POLISHES],
+            label=label("polish"),
+            elem_id=f"{name}-polish",
+            elem_classes=["tl-chips"],
+        )
         channels = build_choice("channels", name, ["mix", "split"])
         vad = build_choice("vad", name, vad_choices(page))
         track = gr.Dropdown(
@@ -88,7 +100,9 @@ def build_more_options(page: Page, name: str) -> MoreOptions:
             info=label("track_info"),
             elem_id=f"{name}-track",
         )
-    return MoreOptions(punctuation, itn, vad, channels, track)
+    return MoreOptions(
+        punctuation, itn, vad, channels, track, (marks, dates, clock, percent, polish)
+    )
 
 
 def vad_choices(page: Page) -> list[str]:
@@ -96,6 +110,18 @@ def vad_choices(page: Page) -> list[str]:
     known = {"off", page.settings.vad}
     others = [vad for vad in page.engine.vad_choices() if vad not in known]
     return ["auto", *others, "off"]
+
+
+def build_hotwords(name: str) -> gr.Textbox:
+    """The list of hotwords; its id is ``name-hotwords``."""
+    return gr.Textbox(
+        label=label("hotwords"),
+        info=label("hotwords_info"),
+        placeholder=label("hotwords_example"),
+        lines=3,
+        max_lines=8,
+        elem_id=f"{name}-hotwords",
+    )
 
 
 def build_switch(key: str, name: str, *, on: bool = True) -> gr.Checkbox:
@@ -147,7 +173,7 @@ def build_transcript_panel(
     transcript = build_component(
         "transcript",
         f"{name}-transcript",
-        events="'job_act' 'export_as' 'playback' 'outline'",
+        events="'job_act' 'export_as' 'playback' 'outline' 'undo_fix'",
         formats=list(view.FORMATS),
         actions=follows,
         empty=empty,
@@ -156,6 +182,7 @@ def build_transcript_panel(
     # A carrier of its own: of two values that arrive at once, a component shows the later one.
     waves = build_component("carrier", f"{name}-waves", target=f"{name}-transcript")
     transcript.export_as(guarded_event(page, common.export_as), None, carrier, **queued())
+    transcript.undo_fix(guarded_event(page, common.undo_fix), None, transcript, **queued())
     # A visitor may open the next recording while an earlier one is still being decoded.
     many = queued(trigger_mode="multiple")
     transcript.playback(guarded_event(page, common.playback), None, carrier, **many)

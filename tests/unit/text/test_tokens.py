@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asr_core.results import Token, WrittenSpan
+from asr_core.results import Token
 from asr_core.text.tokens import (
     TimedPiece,
-    build_sentences,
     split_sentences,
     text_width,
     tokens_from_pieces,
@@ -178,58 +177,3 @@ def test_splitting_never_loses_a_token(
         len(sentence) == 1 or text_width("".join(t.text + t.mark for t in sentence)) <= max_chars
         for sentence in sentences
     )
-
-
-def test_sentences_read_well_with_and_without_marks() -> None:
-    tokens = tokens_from_pieces(pieces("你好，世界。", "再见"))
-    assert [s.text for s in build_sentences(tokens, None)] == ["你好，世界。", "再见。"]
-    assert [s.text for s in build_sentences(tokens, None, punctuation=False)] == [
-        "你好世界",
-        "再见",
-    ]
-
-
-def test_a_recognizer_without_marks_gets_commas_and_full_stops_from_pauses() -> None:
-    tokens = spoken("大家好今天开会谢谢", gap_after={2: 500, 6: 2000})
-    assert [s.text for s in build_sentences(tokens, None)] == ["大家好，今天开会。", "谢谢。"]
-
-
-def test_speech_that_goes_on_after_a_length_cut_gets_a_comma() -> None:
-    texts = [s.text for s in build_sentences(spoken("声" * 70), None)]
-    assert texts == ["声" * 60 + "，", "声" * 10 + "。"]
-
-
-def test_english_sentences_close_with_their_own_stop() -> None:
-    assert [s.text for s in build_sentences(spoken_words("see you"), None)] == ["see you."]
-
-
-def spoken_words(line: str) -> tuple[Token, ...]:
-    return tokens_from_pieces(pieces(*(f" {word}" for word in line.split())))
-
-
-def test_spans_are_asked_for_sentence_by_sentence() -> None:
-    seen: list[str] = []
-
-    def first_token(tokens: object) -> tuple[WrittenSpan, ...]:
-        assert isinstance(tokens, tuple)
-        seen.append("".join(token.text for token in tokens))
-        return (WrittenSpan(0, 0, "X"),)
-
-    sentences = build_sentences(tokens_from_pieces(pieces("你好。", "再见。")), first_token)
-    assert seen == ["你好", "再见"]
-    assert [s.text for s in sentences] == ["X好。", "X见。"]
-    assert [s.spoken_text for s in sentences] == ["你好。", "再见。"]
-
-
-@settings(deadline=None)
-@given(any_pieces, st.booleans())
-def test_the_spoken_form_survives_every_choice(
-    given_pieces: list[TimedPiece], punctuation: bool
-) -> None:
-    tokens = tokens_from_pieces(given_pieces)
-    sentences = build_sentences(tokens, None, punctuation=punctuation)
-    kept = [token for sentence in sentences for token in sentence.tokens]
-    assert [(t.text, t.start_ms, t.end_ms) for t in kept] == [
-        (t.text, t.start_ms, t.end_ms) for t in tokens
-    ]
-    assert punctuation or not any(token.mark for token in kept)

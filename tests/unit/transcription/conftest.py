@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from asr_core.recognizers.whisper import WhisperRecognizer
-from asr_core.text.itn.normalizer import WetextNormalizer
+from asr_core.text.itn.normalizer import RuleNormalizer
 from asr_core.transcription.pipeline import Stages
 from asr_core.transcription.scheduler import RecognizerWorker
 
@@ -15,5 +15,5 @@ def stages(model_folder: Path) -> Iterator[Stages]:
         return WhisperRecognizer(model_folder, name="whisper-base", threads=2, batch_windows=2)
 
     worker = RecognizerWorker(load)
-    yield Stages(worker, WetextNormalizer(), "silero")
+    yield Stages(worker, RuleNormalizer(), "silero")
     worker.close()
