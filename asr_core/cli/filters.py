@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from asr_core.cli.common import OK, SOME_FAILED, add_styles, tell
-from asr_core.errors import NormalizationError
+from asr_core.errors import NormalizationError, SettingsError
 from asr_core.messages import describe
 from asr_core.settings import Settings
 from asr_core.text.punctuation.opening import TAGGER
@@ -79,6 +79,13 @@ def _itn(arguments: argparse.Namespace, settings: Settings) -> int:
     from asr_core.text.itn.normalizer import RuleNormalizer
     from asr_core.text.itn.style import ItnStyle
 
+    if arguments.rules is not None and not arguments.rules.is_file():
+        raise SettingsError(
+            f"there is no rule file {arguments.rules}",
+            name="--rules",
+            value=str(arguments.rules),
+            allowed="FILE",
+        )
     normalizer = RuleNormalizer(arguments.rules or settings.itn_rules)
     style = ItnStyle(arguments.dates, arguments.clock, arguments.percent)
     return _run(lambda line: normalizer.write(line, style=style), settings)

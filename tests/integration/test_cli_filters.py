@@ -78,6 +78,12 @@ def test_own_rules_are_read_from_a_file(run: Run, tmp_path: Path) -> None:
     assert run("itn", "--rules", rules, given="三点水\n".encode()).stdout.decode() == "氵\n"
 
 
+def test_rules_that_are_not_there_are_a_wrong_call(run: Run, tmp_path: Path) -> None:
+    result = run("itn", "--rules", tmp_path / "没有.txt", given=b"a\n")
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert "没有.txt" in result.stderr.decode()
+
+
 def test_bytes_that_are_no_text_are_replaced(run: Run) -> None:
     result = run("itn", given=b"\xff\xfe\n")
     assert (result.returncode, result.stdout.decode()) == (0, "\ufffd\ufffd\n")
