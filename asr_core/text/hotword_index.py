@@ -120,6 +120,8 @@ class SoundIndex:
             theirs = text.atoms[place]
             if mine.same(theirs):
                 continue
+            if theirs.text.isdigit() and not mine.is_numeral:
+                return None
             changed[text.token_of[place]] = None
             if common := [s for s in theirs.sounds if s in mine.sounds]:
                 alike += 1

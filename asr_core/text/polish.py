@@ -189,7 +189,8 @@ def _is_filler(
 ) -> bool:
     """A filler by its list; an exclamation, a question and the end of a sentence are none."""
     mark = tokens[last].mark
-    if mark in ("！", "？", "!", "?"):
+    following = tokens[last + 1].text if last + 1 < len(tokens) and not mark else ""
+    if mark in ("！", "？", "!", "?") or following in lists["never_before"]:
         return False
     if word in lists["anywhere"]:
         return True

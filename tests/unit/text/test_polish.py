@@ -97,6 +97,7 @@ def test_fillers_are_hidden(text: str, polished: str) -> None:
         "我要这个，你要那个。",
         "红的、那个、蓝的都要。",
         "好啊。",
+        "嗯呢，太好了。",
         "对啊，你说得对。",
         "这样啊，我明白了。",
         "啊！下雨了！",
