@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 
 from asr_core.evaluation.comparison import Block, Comparison
@@ -104,12 +103,13 @@ def suggest_hotwords(
     for number, comparison in enumerate(comparisons):
         if not comparison.hypothesis.text:
             continue
-        text, edges = comparison.reference.text, _edges(comparison)
+        said = _Said(comparison)
+        text = said.text
         for block in comparison.blocks():
             if not 0 < block.end - block.start <= _LONGEST_PAIR:
                 continue
-            for low, high in _runs(edges, block):
-                start, end, is_ordinary = _word_around(text, edges, low, high)
+            for low, high in said.runs(block):
+                start, end, is_ordinary = said.word_around(low, high)
                 word = text[start:end]
                 longest = _LONGEST_LATIN if word.isascii() else _LONGEST_WORD
                 if 2 <= len(word) <= longest and not _NUMERALS.issuperset(text[low:high]):
@@ -160,51 +160,68 @@ def _followers(word: str, texts: Sequence[str]) -> set[str]:
     return found
 
 
-def _edges(comparison: Comparison) -> list[bool]:
-    """Whether a word ends before each character, and after the last one."""
-    reference = comparison.reference
-    text = reference.text
-    return [
-        index in (0, len(text))
-        or bool(reference.gap(index))
-        or _is_latin(text[index]) != _is_latin(text[index - 1])
-        for index in range(len(text) + 1)
-    ]
+class _Said:
+    """A reference and where its words are."""
 
+    def __init__(self, comparison: Comparison) -> None:
+        reference = comparison.reference
+        self.text = text = reference.text
+        self._edges = [
+            index in (0, len(text))
+            or bool(reference.gap(index))
+            or _is_latin(text[index]) != _is_latin(text[index - 1])
+            for index in range(len(text) + 1)
+        ]
+        common = common_text()
+        ids = [common.id_of(char) for char in text]
+        nothing = [False] * len(text)
+        self._pairs, self._triples = common.words(ids) if len(ids) > 2 else (nothing, nothing)
 
-def _runs(edges: list[bool], block: Block) -> Iterator[tuple[int, int]]:
-    """Parts of a difference between marks."""
-    cuts = [at for at in range(block.start + 1, block.end) if edges[at]]
-    return pairwise([block.start, *cuts, block.end])
+    def runs(self, block: Block) -> Iterator[tuple[int, int]]:
+        """Parts of a difference between marks."""
+        cuts = [at for at in range(block.start + 1, block.end) if self._edges[at]]
+        return pairwise([block.start, *cuts, block.end])
 
+    def word_around(self, low: int, high: int) -> tuple[int, int, bool]:
+        """The word that holds a difference: its place, and whether ordinary text has it."""
+        text = self.text
+        reach = _LONGEST_LATIN if _is_latin(text[low]) else _AROUND
+        first, last = low, high
+        while first > 0 and low - first < reach and not self._edges[first]:
+            first -= 1
+        while last < len(text) and last - high < reach and not self._edges[last]:
+            last += 1
+        if _is_latin(text[low]):
+            return first, last, common_text().is_common_latin(text[first:last].lower())
+        units = self._units(first, last)
+        touched = [n for n, (start, end) in enumerate(units) if start < high and end > low]
+        left, right = touched[0], touched[-1]
+        while left <= right and _stands_alone(text, units[left]):
+            left += 1
+        while right > left and _stands_alone(text, units[right]):
+            right -= 1
+        if left > right:
+            return low, low, False
+        if all(end - start > 1 for start, end in units[left : right + 1]):
+            return units[left][0], units[right][1], left == right
+        # Unknown words fall apart into single characters.
+        while left > 0 and _is_loose(text, units[left - 1]):
+            left -= 1
+        while right + 1 < len(units) and _is_loose(text, units[right + 1]):
+            right += 1
+        return units[left][0], units[right][1], False
 
-def _word_around(text: str, edges: list[bool], low: int, high: int) -> tuple[int, int, bool]:
-    """The word that holds a difference: its place, and whether ordinary text has it."""
-    reach = _LONGEST_LATIN if _is_latin(text[low]) else _AROUND
-    first, last = low, high
-    while first > 0 and low - first < reach and not edges[first]:
-        first -= 1
-    while last < len(text) and last - high < reach and not edges[last]:
-        last += 1
-    if _is_latin(text[low]):
-        return first, last, common_text().is_common_latin(text[first:last].lower())
-    units = _units(text[first:last], first)
-    touched = [n for n, (start, end) in enumerate(units) if start < high and end > low]
-    left, right = touched[0], touched[-1]
-    while left <= right and _stands_alone(text, units[left]):
-        left += 1
-    while right > left and _stands_alone(text, units[right]):
-        right -= 1
-    if left > right:
-        return low, low, False
-    if all(end - start > 1 for start, end in units[left : right + 1]):
-        return units[left][0], units[right][1], left == right
-    # Unknown words fall apart into single characters.
-    while left > 0 and _is_loose(text, units[left - 1]):
-        left -= 1
-    while right + 1 < len(units) and _is_loose(text, units[right + 1]):
-        right += 1
-    return units[left][0], units[right][1], False
+    def _units(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Ordinary words of three or two characters and what is left, one by one."""
+        units = []
+        while first < last:
+            if self._triples[first] and first + 3 <= last:
+                size = 3
+            else:
+                size = 2 if self._pairs[first] and first + 2 <= last else 1
+            units.append((first, first + size))
+            first += size
+        return units
 
 
 def _stands_alone(text: str, unit: tuple[int, int]) -> bool:
@@ -214,23 +231,6 @@ def _stands_alone(text: str, unit: tuple[int, int]) -> bool:
 
 def _is_loose(text: str, unit: tuple[int, int]) -> bool:
     return unit[1] - unit[0] == 1 and not _stands_alone(text, unit)
-
-
-def _units(text: str, offset: int) -> list[tuple[int, int]]:
-    """Ordinary words of three or two characters and what is left, one by one."""
-    units = []
-    at = 0
-    while at < len(text):
-        size = next((n for n in (3, 2) if _is_word(text[at : at + n], n)), 1)
-        units.append((offset + at, offset + at + size))
-        at += size
-    return units
-
-
-@lru_cache(maxsize=65_536)
-def _is_word(text: str, size: int) -> bool:
-    common = common_text()
-    return len(text) == size and common.is_word([common.id_of(char) for char in text])
 
 
 def _is_latin(char: str) -> bool:
