@@ -36,7 +36,7 @@ def sentence(
     *,
     marks: str = "",
     doubtful: str = "",
-    spans: Sequence[tuple[int, int, str]] = (),
+    spans: Sequence[tuple[int, int, str] | tuple[int, int, str, str]] = (),
     speaker: str = "",
 ) -> Sentence:
     """One token for each character of ``text``, 200 ms each.
@@ -44,7 +44,7 @@ def sentence(
     Args:
         marks: closes the sentence.
         doubtful: characters that get a low confidence.
-        spans: first token, last token, written form.
+        spans: first token, last token, written form and, if it is no number, its kind.
     """
     tokens = [
         Token(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from asr_core.errors import AudioDecodeError
 from asr_core.jobs.model import JobState
-from asr_core.results import Sentence, Token, TranscriptWarning
+from asr_core.results import HotwordUse, Sentence, Token, TranscriptWarning
 from asr_core.settings import Settings
 from asr_core.transcription.options import TranscribeOptions
 from tests.seeding import (
@@ -41,7 +42,24 @@ CALL = transcript(
         sentence("请稍等", 13_000, marks="。", speaker="声道1"),
     )
 )
+CORRECTED = replace(
+    transcript(
+        (
+            sentence(
+                "我们在生态路的三里屯开会", 400, marks="。", spans=[(3, 5, "胜太路", "hotword")]
+            ),
+            sentence(
+                "升腾芯片到了五十片",
+                4_800,
+                marks="。",
+                spans=[(0, 1, "昇腾", "replacement"), (6, 7, "50")],
+            ),
+        )
+    ),
+    hotwords=(HotwordUse("胜太路", 0, 1), HotwordUse("三里屯", 1, 0), HotwordUse("鲲鹏", 0, 0)),
+)
 RESULTS = {
+    "热词更正.wav": CORRECTED,
     "客服通话.wav": CALL,
     "产品例会.m4a": transcript(),
     f"{MARKUP}.wav": HOSTILE,
