@@ -6,28 +6,19 @@ and the times stay. Word lists are in ``assets/polish``.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from asr_core.results import Sentence, Token, WrittenSpan, join_text
+from asr_core.results import Token, WrittenSpan
 
 LISTS = Path(__file__).resolve().parents[2] / "assets" / "polish"
 
 CLAUSE_PAUSE_MS = 250
 """A pause of this length parts clauses like a mark."""
 
-_HAN = "㐀-鿿〇"
-_HAN_LATIN = re.compile(rf"(?<=[{_HAN}])(?=[A-Za-z0-9$€£])|(?<=[A-Za-z0-9%‰℃])(?=[{_HAN}])")
-_FULL = {",": "，", ";": "；", ":": "：", "?": "？", "!": "！", "(": "（", ")": "）"}
-_HALF_MARK = re.compile(rf"(?<=[{_HAN}])([,;:?!)(]) ?|([,;:?!()])(?=[{_HAN}])")
-_HALF_STOP = re.compile(rf"(?<=[{_HAN}])\.(?![\w.])")
-_FULL_MARK = re.compile(r"(?<=[A-Za-z])([，；：？！])(?=[A-Za-z])")
-_STRENGTH = {mark: rank for rank, mark in enumerate(["", "、", "，", "：", "；", "。", "！", "？"])}
 _NUMERALS = frozenset("零〇幺一二两三四五六七八九十百千万亿0123456789")
 
 
@@ -36,36 +27,16 @@ class PolishOptions:
     """What is made nicer to read.
 
     Attributes:
-        spacing: one space between Chinese and Latin letters or digits.
-        width: half-width letters and digits, full-width marks beside Chinese.
+        spacing: one space between Chinese and Latin letters or digits (``Sentence.spaced``).
         acronyms: capitals as is customary: ``API``, ``iOS``.
         fillers: 嗯, 呃 and the like are hidden.
         repeats: 我我我们 becomes 我们; doubled words with a meaning of their own stay.
     """
 
     spacing: bool = False
-    width: bool = False
     acronyms: bool = False
     fillers: bool = False
     repeats: bool = False
-
-
-def polished_text(
-    sentence: Sentence, options: PolishOptions, *, hotwords: Collection[str] = ()
-) -> str:
-    """The written form of a sentence in this view.
-
-    Args:
-        hotwords: keep the capitals that the user gave them.
-    """
-    hidden = hidden_ranges(sentence.tokens, options, spans=sentence.spans)
-    parts = _visible_parts(sentence, hidden)
-    if options.acronyms:
-        parts = _with_capitals(parts, _capitals() | {word.casefold(): word for word in hotwords})
-    text = join_text(parts)
-    if options.width:
-        text = unify_width(text)
-    return space_scripts(text) if options.spacing else text
 
 
 def polish_spans(
@@ -120,45 +91,6 @@ def hidden_ranges(
         for index in range(span.first_token, span.last_token + 1):
             hidden[index] = False
     return () if all(hidden) else tuple(_runs(hidden))
-
-
-def space_scripts(text: str) -> str:
-    """Put one space between Chinese and Latin letters or digits. Idempotent."""
-    return _HAN_LATIN.sub(" ", text)
-
-
-def unify_width(text: str) -> str:
-    """Half-width letters and digits; marks as wide as what stands beside them. Idempotent."""
-    text = "".join(
-        unicodedata.normalize("NFKC", char) if "０" <= char <= "ｚ" and char.isalnum() else char
-        for char in text
-    ).replace("　", " ")
-    text = _HALF_STOP.sub("。", text)
-    text = _HALF_MARK.sub(lambda found: _FULL[found[1] or found[2]], text)
-    narrow = {full: half for half, full in _FULL.items()}
-    return _FULL_MARK.sub(lambda found: narrow[found[1]] + " ", text)
-
-
-def _visible_parts(sentence: Sentence, hidden: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
-    """``(text, mark)`` of what is shown; a hidden filler leaves its mark to what stands before."""
-    last_of = dict(hidden)
-    by_first = {span.first_token: span for span in sentence.spans}
-    parts: list[tuple[str, str]] = []
-    index = 0
-    while index < len(sentence.tokens):
-        if index in last_of:
-            index = last_of[index]
-            mark = sentence.tokens[index].mark
-            if parts and _STRENGTH.get(mark, 0) > _STRENGTH.get(parts[-1][1], 0):
-                parts[-1] = (parts[-1][0], mark)
-        elif index in by_first:
-            span = by_first[index]
-            index = span.last_token
-            parts.append((span.written, sentence.tokens[index].mark))
-        else:
-            parts.append((sentence.tokens[index].text, sentence.tokens[index].mark))
-        index += 1
-    return parts
 
 
 def _hide_fillers(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bool]) -> None:
@@ -226,7 +158,7 @@ def _hide_repeats(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bo
     while place < len(shown):
         for size in (4, 3, 2, 1):
             group, following = words[place : place + size], words[place + size : place + 2 * size]
-            if group == following and _is_repeat(lists, (tokens, hidden), words, shown, place, size):
+            if group == following and _is_repeat(lists, tokens, hidden, shown, place, size):
                 for index in shown[place : place + size]:
                     hidden[index] = True
                 place += size
@@ -237,14 +169,15 @@ def _hide_repeats(tokens: Sequence[Token], texts: Sequence[str], hidden: list[bo
 
 def _is_repeat(
     lists: dict[str, frozenset[str]],
-    all_tokens: tuple[Sequence[Token], Sequence[bool]],
-    words: Sequence[str],
+    tokens: Sequence[Token],
+    hidden: Sequence[bool],
     shown: Sequence[int],
     place: int,
     size: int,
 ) -> bool:
-    tokens, hidden = all_tokens
-    group = words[place : place + size]
+    words = [tokens[index].text for index in shown[max(place - 2, 0) : place + 3 * size]]
+    behind, words = words[: min(place, 2)], words[min(place, 2) :]
+    group = words[:size]
     word = "".join(group)
     if not _NUMERALS.isdisjoint(word) or len(word) != size:
         return False
@@ -258,34 +191,13 @@ def _is_repeat(
         return True
     if size == 2 and word in lists["words"]:
         return True
-    behind = any("".join(words[max(place - n, 0) : place]) in lists["before"] for n in (1, 2))
     if word in lists["pronouns"]:
-        return begins or behind or words[place + 2 * size : place + 3 * size] == group
+        carried = any("".join(behind[-n:]) in lists["before"] for n in (1, 2))
+        return begins or carried or words[2 * size :] == group
     if size < 3:
         return False
     starts_lightly = any("".join(group[:n]) in lists["pronouns"] for n in (1, 2))
     return word in lists["words"] or (starts_lightly and begins)
-
-
-def _with_capitals(
-    parts: Sequence[tuple[str, str]], capitals: dict[str, str]
-) -> list[tuple[str, str]]:
-    """Known words in their usual capitals; letters that were spelled one by one are joined."""
-    done: list[tuple[str, str]] = []
-    index = 0
-    while index < len(parts):
-        count = _spelled(parts, index)
-        for size in range(count, 1, -1):
-            joined = "".join(text for text, _ in parts[index : index + size]).casefold()
-            if joined in capitals:
-                done.append((capitals[joined], parts[index + size - 1][1]))
-                index += size
-                break
-        else:
-            text, mark = parts[index]
-            done.append((_capitalised(text, capitals), mark))
-            index += 1
-    return done
 
 
 def _capital_spans(
