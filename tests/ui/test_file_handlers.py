@@ -61,12 +61,21 @@ def test_choices_reach_the_job(page, engine, recording):
 
 
 def test_untouched_choices_are_the_defaults():
-    assert common.options_from("", True, True, "auto", "mix", 0) == TranscribeOptions()
+    untouched = ("", True, True, "auto", "mix", 0, "auto", "words", "words", "sign", [])
+    assert common.options_from(*untouched) == TranscribeOptions()
+    assert common.options_from(*untouched[:6]) == TranscribeOptions()
 
 
-def test_hotwords_beyond_the_limit_are_left_out():
-    words = "\n".join(f"词{number}" for number in range(600))
-    assert len(common.options_from(words, True, True, "auto").hotwords) == 500
+def test_how_the_text_is_written_is_chosen():
+    chosen = ("tagger", "dash", "digits", "words", ["fillers", "spacing"])
+    options = common.options_from("", True, True, "auto", "mix", 0, *chosen)
+    assert (options.marks, options.dates, options.clock) == ("tagger", "dash", "digits")
+    assert (options.percent, options.polish) == ("words", ("fillers", "spacing"))
+
+
+def test_no_hotword_is_left_out_on_the_way():
+    lines = [*(f"词{number}" for number in range(600)), "生态路 => 胜太路"]
+    assert common.options_from("\n".join(lines)).hotwords == tuple(lines)
 
 
 def test_waiting_jobs_tell_their_places_in_the_queue(page, recording):
