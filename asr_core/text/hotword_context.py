@@ -6,6 +6,8 @@ Knows nothing of hotwords.
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asr_core.errors import NormalizationError
 from asr_core.text.pinyin import is_han
 
 Ids = npt.NDArray[np.int64]
@@ -56,9 +59,19 @@ class CommonText:
 
     @classmethod
     def load(cls, path: Path = COMMON_TEXT) -> CommonText:
-        """Read a model file."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls({name: stored[name] for name in stored.files})
+        """Read a model file.
+
+        Raises:
+            NormalizationError: it is missing or damaged.
+        """
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+                return cls({name: stored[name] for name in stored.files})
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as exc:
+            raise NormalizationError(
+                f"the statistic of ordinary text {path.name} cannot be read: {exc}",
+                reason=path.name,
+            ) from exc
 
     def id_of(self, text: str) -> int:
         """The id of a token: a Chinese character, a Latin word or a number."""
