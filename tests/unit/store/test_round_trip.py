@@ -1,6 +1,7 @@
 """Whatever the engine produces is read back as it was."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from asr_core.jobs.model import JobState
 from asr_core.results import (
     Coverage,
+    HotwordUse,
     ModelInfo,
     Sentence,
     Token,
@@ -30,6 +32,16 @@ TOKENS = st.builds(
 )
 
 
+KINDS = st.sampled_from(["number", "hotword", "replacement", "polish"])
+NAMES = st.lists(TEXTS, max_size=2).map(tuple)
+USES = st.builds(HotwordUse, TEXTS, st.integers(0, 99), st.integers(0, 99))
+
+
+def spaced(transcript: Transcript, choice: bool) -> Transcript:
+    made = tuple(replace(sentence, spaced=choice) for sentence in transcript.sentences)
+    return replace(transcript, sentences=made)
+
+
 @st.composite
 def sentences(draw: st.DrawFn) -> Sentence:
     tokens = draw(st.lists(TOKENS, min_size=1, max_size=8))
@@ -37,23 +49,28 @@ def sentences(draw: st.DrawFn) -> Sentence:
     first = 0
     while first < len(tokens) and draw(st.booleans()):
         last = draw(st.integers(first, len(tokens) - 1))
-        spans.append(WrittenSpan(first, last, draw(TEXTS)))
+        spans.append(WrittenSpan(first, last, draw(TEXTS), draw(KINDS)))
         first = last + 1
     return Sentence(tuple(tokens), tuple(spans), draw(TEXTS))
 
 
 TRANSCRIPTS = st.builds(
-    Transcript,
-    sentences=st.lists(sentences(), max_size=5).map(tuple),
-    duration_ms=TIMES_MS,
-    language=TEXTS,
-    model=st.builds(ModelInfo, TEXTS, TEXTS, TEXTS),
-    processing_ms=TIMES_MS,
-    coverage=st.builds(
-        Coverage, TIMES_MS, TIMES_MS, st.lists(st.tuples(TIMES_MS, TIMES_MS)).map(tuple)
+    spaced,
+    st.builds(
+        Transcript,
+        sentences=st.lists(sentences(), max_size=5).map(tuple),
+        duration_ms=TIMES_MS,
+        language=TEXTS,
+        model=st.builds(ModelInfo, TEXTS, TEXTS, TEXTS),
+        processing_ms=TIMES_MS,
+        coverage=st.builds(
+            Coverage, TIMES_MS, TIMES_MS, st.lists(st.tuples(TIMES_MS, TIMES_MS)).map(tuple)
+        ),
+        warnings=st.lists(st.builds(TranscriptWarning, TEXTS, TEXTS, RANGES, NAMES)).map(tuple),
+        partial=st.booleans(),
+        hotwords=st.lists(USES, max_size=3).map(tuple),
     ),
-    warnings=st.lists(st.builds(TranscriptWarning, TEXTS, TEXTS, RANGES)).map(tuple),
-    partial=st.booleans(),
+    st.booleans(),
 )
 OPTIONS = st.builds(
     TranscribeOptions,
@@ -61,6 +78,8 @@ OPTIONS = st.builds(
     itn=st.booleans(),
     punctuation=st.booleans(),
     hotwords=st.lists(TEXTS).map(tuple),
+    polish=st.lists(TEXTS).map(tuple),
+    marks=st.none() | TEXTS,
 )
 
 
