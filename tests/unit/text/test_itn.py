@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asr_core.errors import NormalizationError
 from asr_core.results import Sentence, Token, WrittenSpan
-from asr_core.text.itn.normalizer import WetextNormalizer
+from asr_core.text.itn.normalizer import RuleNormalizer
 from asr_core.text.tokens import TimedPiece, tokens_from_pieces
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "itn"
@@ -19,8 +18,8 @@ NUMERALS = "零〇幺一二两三四五六七八九十百千万亿点分之负"
 
 
 @functools.cache
-def normalizer() -> WetextNormalizer:
-    return WetextNormalizer()
+def normalizer() -> RuleNormalizer:
+    return RuleNormalizer()
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
@@ -80,19 +79,6 @@ def test_a_token_that_holds_more_than_a_number_is_left_alone() -> None:
 
 def test_no_tokens_no_spans() -> None:
     assert normalizer().spans(()) == ()
-
-
-def test_a_fault_of_the_library_is_a_typed_error() -> None:
-    broken = WetextNormalizer()
-
-    def fail(_: str) -> str:
-        raise ValueError("no path")
-
-    broken._wetext = fail  # type: ignore[assignment]
-    with pytest.raises(NormalizationError, match="no path") as caught:
-        broken.spans(tokens_of("二十六位"))
-    assert isinstance(caught.value.__cause__, ValueError)
-    assert caught.value.details["reason"] == "no path"
 
 
 @settings(deadline=None)

@@ -1,0 +1,306 @@
+"""One line under normalization: its numbers, its protected words and the edits so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asr_core.text.itn.lexicon import Lexicon
+from asr_core.text.itn.numerals import (
+    DIGIT_VALUES,
+    NUMERALS,
+    UNITS,
+    Numeral,
+    segment,
+    write_digits,
+)
+from asr_core.text.itn.style import ItnStyle
+
+_RUN = NUMERALS | {"几"}
+_KILO_UNITS = "克米瓦卡帕伏赫焦"
+_WEEK = ("星期", "礼拜", "周")
+_WEEKDAYS = "一二三四五六"
+_NOT_COMING = ("来自", "来到", "来说", "来看", "来了", "来回", "来讲")
+_SCALE_TAILS = ("万亿", "千万", "百万", "万", "亿")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Characters ``[begin, end)`` of the line that are written differently."""
+
+    begin: int
+    end: int
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a rule decided: it owns the line up to ``end``, with or without edits."""
+
+    end: int
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number with an optional decimal part: 三点五, 二十, 一百二十."""
+
+    begin: int
+    end: int
+    written: str
+    value: int
+    is_decimal: bool
+    is_ten: bool
+
+    @property
+    def is_small(self) -> bool:
+        """A whole number from 0 to 9."""
+        return not self.is_decimal and self.value < 10
+
+
+class Line:
+    """A text, the numbers in it and the neighbours that rules ask about.
+
+    Args:
+        text: the line; marks and spaces separate numbers.
+        lexicon: word lists.
+        style: how numbers are written.
+        blocked: half-open character ranges that nothing may touch.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        lexicon: Lexicon,
+        style: ItnStyle,
+        blocked: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        self.text = text
+        self.lexicon = lexicon
+        self.style = style
+        self.numbering_end = -1
+        self._blocked = bytearray(len(text))
+        for begin, end in blocked:
+            self._blocked[begin:end] = b"\1" * (end - begin)
+        self._protect()
+        self.numerals = self._segment()
+        self._by_begin = {numeral.begin: numeral for numeral in self.numerals}
+
+    def char(self, at: int) -> str:
+        """The character at ``at``; empty outside the line."""
+        return self.text[at] if 0 <= at < len(self.text) else ""
+
+    def is_free(self, at: int) -> bool:
+        return 0 <= at < len(self.text) and not self._blocked[at]
+
+    def numeral(self, at: int) -> Numeral | None:
+        """The number that begins at ``at``."""
+        return self._by_begin.get(at)
+
+    def follows(self, at: int, *words: str) -> bool:
+        return self.text.startswith(words, at)
+
+    def precedes(self, at: int, *words: str) -> bool:
+        return at > 0 and self.text.endswith(words, 0, at)
+
+    def digits(self, at: int) -> str:
+        """The stretch of digit characters at ``at``."""
+        end = at
+        while self.is_free(end) and self.text[end] in DIGIT_VALUES and self.text[end] not in "洞两":
+            end += 1
+        return self.text[at:end]
+
+    def measure_end(self, at: int) -> int:
+        """End of the measure word at ``at``; ``at`` when there is none."""
+        return self.lexicon.measures.end(self.text, at)
+
+    def unit_end(self, at: int) -> int:
+        """End of the legal unit at ``at``; ``at`` when there is none."""
+        if not self.is_free(at):
+            return at
+        end = self.lexicon.units.end(self.text, at)
+        return end if end > self.lexicon.not_units.end(self.text, at) else at
+
+    def money_end(self, at: int) -> int:
+        """End of the currency at ``at``; ``at`` when there is none."""
+        if not self.is_free(at):
+            return at
+        end = self.lexicon.money.end(self.text, at)
+        return end if end > self.lexicon.not_units.end(self.text, at) else at
+
+    def is_boundary(self, at: int) -> bool:
+        """Whether the line ends at ``at`` or a mark or a space stands there."""
+        return at >= len(self.text) or not self.text[at].isalnum()
+
+    def amount(self, at: int) -> Amount | None:
+        """The number at ``at`` with its decimal part; ``None`` for approximations."""
+        numeral = self.numeral(at)
+        if numeral is None or numeral.kind == "fixed":
+            return None
+        if numeral.kind == "digits" and numeral.end - numeral.begin == 2:
+            return self._decimal(numeral)
+        decimal = self._decimal(numeral)
+        if decimal:
+            return decimal
+        is_ten = self.text[at : numeral.end] == "十"
+        return Amount(at, numeral.end, numeral.written, numeral.value, False, is_ten)
+
+    def _decimal(self, numeral: Numeral) -> Amount | None:
+        if self.char(numeral.end) != "点" or not self.is_free(numeral.end):
+            return None
+        fraction = self.digits(numeral.end + 1)
+        end = numeral.end + 1 + len(fraction)
+        following = self.char(end)
+        if not fraction or following == "两" or (following == "点" and self.digits(end + 1)):
+            return None
+        if following == "十" or (following == "百" and not self.follows(end, "百万", "百分")):
+            return None
+        if (
+            following in ("几", "来")
+            or self.follows(end, "分之")
+            or not _is_decimal_point(self, numeral, fraction, end)
+        ):
+            return None
+        whole = str(numeral.value) if numeral.kind == "cardinal" else numeral.written
+        written = f"{whole}.{write_digits(fraction)}"
+        for tail in _SCALE_TAILS:
+            if self.text.startswith(tail, end) and not self.follows(end, "万一", "千万别"):
+                return Amount(numeral.begin, end + len(tail), written + tail, 10, True, False)
+        if following == "千" and self.char(end + 1) not in _KILO_UNITS:
+            return Amount(numeral.begin, end + 1, written + "千", 10, True, False)
+        return Amount(numeral.begin, end, written, numeral.value, True, False)
+
+    def _protect(self) -> None:
+        """Block the protected words, leftmost and longest first, then weekdays."""
+        at = 0
+        text, blocked = self.text, self._blocked
+        first_chars = self.lexicon.protected.first_chars
+        while at < len(text):
+            if text[at] not in first_chars or blocked[at]:
+                at += 1
+                continue
+            for word in self.lexicon.protected.matches(text, at):
+                end = at + len(word.text)
+                if not any(blocked[at:end]) and _stands_alone(text, at, end):
+                    blocked[at:end] = b"\1" * (end - at)
+                    at = end - 1
+                    break
+            at += 1
+        for name in _WEEK:
+            found = text.find(name)
+            while found >= 0:
+                day = found + len(name)
+                if _is_weekday(text, found, day):
+                    blocked[found : day + 1] = b"\1" * (day + 1 - found)
+                found = text.find(name, day)
+
+    def _segment(self) -> list[Numeral]:
+        found: list[Numeral] = []
+        text = self.text
+        at = 0
+        while at < len(text):
+            if text[at] not in _RUN or self._blocked[at]:
+                at += 1
+                continue
+            end = at + 1
+            while end < len(text) and not self._blocked[end] and self._continues(at, end):
+                end += 1
+            found.extend(self._run(at, end))
+            at = end
+        return found
+
+    def _continues(self, begin: int, at: int) -> bool:
+        char = self.text[at]
+        if char in _RUN:
+            return True
+        return (
+            char == "洞"
+            and self.char(at - 1) in DIGIT_VALUES
+            and self.char(at + 1) in DIGIT_VALUES
+            and "幺" in self.text[max(begin, at - 8) : at + 8]
+        )
+
+    def _run(self, begin: int, end: int) -> list[Numeral]:
+        text = self.text
+        before = self.char(begin - 1)
+        end = self._trim(begin, end)
+        if before.isdigit() or self.char(end).isdigit():
+            return [Numeral(begin, end, "fixed")]
+        if before in ("数", "上") and text[begin] in UNITS and before + text[begin] != "上十":
+            return [Numeral(begin, end, "fixed")]
+        numerals = segment(text, begin, end)
+        last = numerals[-1]
+        if (
+            text[end - 1] in UNITS
+            and self.char(end) == "来"
+            and not self.follows(end, *_NOT_COMING)
+        ):
+            numerals[-1] = Numeral(last.begin, last.end, "fixed")
+        return numerals
+
+    def _trim(self, begin: int, end: int) -> int:
+        """Leave out a last character that belongs to what follows: 千克, 一般, 一瓶."""
+        text = self.text
+        if end - begin < 2:
+            return end
+        whole = segment(text, begin, end)
+        if text[end - 1] == "千" and self.char(end) in _KILO_UNITS and self.char(end):
+            short = segment(text, begin, end - 1)
+            if len(whole) > 1 or whole[0].kind == "fixed" or short[0].is_small:
+                return end - 1
+        last = whole[-1]
+        if text[end - 1] in "一二三四五六七八九" and last.kind == "cardinal" and not last.is_small:
+            measured = self.measure_end(end) > end or self.unit_end(end) > end
+            if last.shorthand and text[end - 1] == "一" and measured:
+                return end - 1
+            if measured and not last.shorthand:
+                return end
+            if self.lexicon.protected.end(text, end - 1) > end:
+                return end - 1
+        return end
+
+
+def _stands_alone(text: str, begin: int, end: int) -> bool:
+    """Whether the ends of a protected word do not cut a number."""
+    before = text[begin - 1] if begin else ""
+    after = text[end] if end < len(text) else ""
+    if before and text[begin] in NUMERALS and (before in NUMERALS or before.isdigit()):
+        return False
+    if before in tuple("块元角毛米点度第") and NUMERALS.issuperset(text[begin:end]):
+        return False
+    if not after or text[end - 1] not in NUMERALS or after not in NUMERALS:
+        return True
+    return text[begin] not in NUMERALS and after not in UNITS
+
+
+def _is_weekday(text: str, name: int, day: int) -> bool:
+    """周三, 礼拜五; not 一周五十个."""
+    if text[day : day + 1] not in tuple(_WEEKDAYS):
+        return False
+    following = text[day + 1 : day + 2]
+    if not following or following not in UNITS:
+        return True
+    if name and text[name - 1] in NUMERALS:
+        return False
+    end = day + 1
+    while end < len(text) and text[end] in NUMERALS:
+        end += 1
+    return text[end : end + 1] in ("点", "时")
+
+
+_NOT_A_POINT = frozenset("早晚快慢这那多少大小高低好第每某强差")
+
+
+def _is_decimal_point(line: Line, numeral: Numeral, fraction: str, end: int) -> bool:
+    """Whether 点 between a number and digits is a decimal point, not 一点 or a clock."""
+    before = line.char(numeral.begin - 1)
+    if before == "第" or line.precedes(numeral.begin, "以下", "以上"):
+        return False
+    if numeral.value != 1 or numeral.end - numeral.begin != 1:
+        return before not in ("这", "那") or numeral.value >= 10
+    if before in _NOT_A_POINT and before:
+        return False
+    if before == "有" or fraction == "一":
+        counted = line.unit_end(end) > end or line.follows(end, "万", "亿", "倍", "个百分", "版")
+        return counted or (before != "有" and line.is_boundary(end))
+    return True
