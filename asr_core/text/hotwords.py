@@ -177,7 +177,7 @@ class HotwordCorrector:
         spellings = [
             s
             for s in self._latin.find(text.tokens, text.breaks)
-            if free.allows(s.first_token, s.last_token, self._words[s.word])
+            if free.is_free(s.first_token, s.last_token)
         ]
         if not sounds and not spellings and not forms:
             return []
@@ -214,6 +214,9 @@ class _Free:
             self._owner |= dict.fromkeys(range(first, last + 1), (first, last, True))
         for first, last in taken:
             self._owner |= dict.fromkeys(range(first, last + 1), (first, last, False))
+
+    def is_free(self, first: int, last: int) -> bool:
+        return not any(index in self._owner for index in range(first, last + 1))
 
     def allows(self, first: int, last: int, word: str) -> bool:
         for index in range(first, last + 1):
@@ -264,8 +267,8 @@ def _written(tokens: Sequence[Token], first: int, last: int) -> str:
 
 
 def _is_english(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Whether a run is a little English word in lower case beside other Latin words."""
-    text = tokens[first].text
+    """Whether a run is a little English word beside other Latin words."""
+    text = tokens[first].text.lower()
     if first != last or text not in _ENGLISH.split():
         return False
     return any(_is_latin(token.text) for token in _beside(tokens, first))

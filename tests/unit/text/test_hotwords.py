@@ -94,6 +94,8 @@ def test_what_sounds_like_a_hotword_is_written_so(
         ("会议的时期和地点", ["诗琪"]),
         ("三三两两地走来", ["珊珊"]),
         ("it is a good day", ["IT"]),
+        ("It is a good day", ["IT"]),
+        ("Kubernetes on Kubernetes", ["Kubernetes"]),
         ("他有gpus和cpu", ["GPU"]),
         ("打二三一五晚会的电话", ["315晚会"]),
         ("The community is great", ["commodity"]),
