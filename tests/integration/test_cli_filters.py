@@ -152,6 +152,17 @@ def test_the_filter_is_the_product_punctuation(run: Run) -> None:
     assert result.stdout.decode().splitlines() == expected
 
 
+def test_a_folder_of_funasr_punctuates_too(run: Run) -> None:
+    folder = ROOT / "tests" / "golden" / "ct_transformer"
+    lines = ["我们要好好学习" * 3, "", "天天向上"]
+    result = run("punctuate", "--model", folder, given="\n".join(lines).encode())
+    assert (result.returncode, result.stderr) == (0, b"")
+    written = result.stdout.decode().splitlines()
+    bare = [line.translate(dict.fromkeys(map(ord, "，。？、"))) for line in written]
+    assert bare == lines
+    assert written[0][-1] in "。？"
+
+
 def test_a_folder_without_a_model_is_named(run: Run, tmp_path: Path) -> None:
     result = run("punctuate", "--model", tmp_path, given=b"a\n")
     assert (result.returncode, result.stdout) == (1, b"")
