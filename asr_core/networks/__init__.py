@@ -1,0 +1,1 @@
+"""Networks as MindSpore cells: the definitions that training and conversion share."""

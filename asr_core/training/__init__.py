@@ -1,0 +1,1 @@
+"""Training of the networks that the project brings along; never imported at run time."""
