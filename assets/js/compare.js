@@ -51,6 +51,12 @@
         this.body, this.more);
     }
 
+    /** While the server compares; a refusal ends it too. */
+    wait(on) {
+      this.root.setAttribute("aria-busy", String(on));
+      this.root.classList.toggle("tl-waiting", on);
+    }
+
     update(view) {
       this.view = view;
       this.empty.hidden = true;

@@ -13,6 +13,10 @@ from ui.i18n import label
 from ui.tabs.parts import build_choice, build_component, queued, quiet
 
 
+_WAIT = "(...values) => { tinglu.find('evaluate-result').wait(true); return values; }"
+_DONE = "() => tinglu.find('evaluate-result').wait(false)"
+
+
 @dataclass(frozen=True, slots=True)
 class _Form:
     origin: gr.Radio
@@ -47,7 +51,9 @@ def build_evaluate_tab(page: Page, tab: gr.Tab) -> None:
     )
     form.load.upload(guarded(page, handlers.load_reference), form.load, form.reference, **queued())
     inputs = [form.origin, form.recording, form.pasted, form.reference, form.names]
-    form.start.click(guarded(page, handlers.compare), inputs, result, **queued())
+    compare = guarded(page, handlers.compare)
+    compared = form.start.click(compare, inputs, result, js=_WAIT, **queued())
+    compared.then(None, None, None, js=_DONE, api_visibility="private")
 
 
 def _build_form() -> _Form:
