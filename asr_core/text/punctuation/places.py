@@ -16,7 +16,8 @@ from asr_core.text.tokens import is_wide
 # A digit word; 一 of a common word is none: 第一，一定要去.
 _DIGIT = "(?:(?!一[定些般直起样切旦共向律致])[一二两三四五六七八九])"
 _STRING = "(?:(?!一[定些般直起样切旦共向律致])[零〇幺一二三四五六七八九])"
-_WHOLE_DIGIT = "(?![十百千](?!分之))"  # no unit follows; 百分之 begins anew
+# No unit follows; 百分之 and 千克 begin anew.
+_WHOLE_DIGIT = "(?!十|百(?!分之)|千(?!分之|[克米瓦]))"
 # The last digit of a number, alone or as an approximation (十五六): what follows is no unit of it.
 _LAST = f"(?:{_DIGIT}{{1,2}}{_WHOLE_DIGIT})"
 # 十一十二十三 is 十一, 十二, 十三, but 二十三十 is 二十, 三十.
@@ -33,10 +34,12 @@ _GROUP = rf"(?:{_SPOKEN}|\d[\d.,:]*%?)"
 _PART = f"(?:零?(?:{_SPOKEN})(?!万(?!分之)|亿))"
 _MYRIADS = f"(?:{_GROUP}万(?!分之)亿?{_PART}?)"
 _WHOLE = f"(?:{_GROUP}亿(?:零?{_MYRIADS}(?!亿)|{_PART})?|{_MYRIADS}|{_GROUP}|[百千万亿](?=分之))"
-# 三点五 and 三点五个百分点, but 三点，一是 and 一点，四个.
-_NO_FRACTION = "(?!一[是个边种条方开点]|.(?:个(?!百分|小时|月|多|亿|点)|[位种件家条名]))"
-_FRACTION = f"(?:(?<!几)点{_NO_FRACTION}(?:{_TENS}|[零〇幺一二三四五六七八九]+)[百千万亿]*)"
-_NUMBER = f"(?:第|(?<![胜\\d])负|零[上下])?{_WHOLE}{_FRACTION}?(?:(?<=[十百千万亿])多(?![少么]))?"
+# 三点一四 and 五点一点二, but 三点，一是.
+_ENUMERATES = "(?!一(?:[是个边种条方开]|点(?![零〇幺一二三四五六七八九])))"
+_FRACTION = f"(?:(?<!几)点{_ENUMERATES}(?:{_TENS}|[零〇幺一二三四五六七八九]+)[百千万亿]*)"
+_NUMBER = (
+    f"(?:第|(?<![胜\\d])负|零[上下])?{_WHOLE}{_FRACTION}{{0,4}}(?:(?<=[十百千万亿])多(?![少么]))?"
+)
 
 # Words that begin like a unit: 一共三十，年底再说.
 _NO_UNIT = (
@@ -58,21 +61,32 @@ _DAYS = (
 _CLOCK = f"{_NUMBER}点{_NUMBER}分(?:{_NUMBER}秒)?|{_NUMBER}分{_NUMBER}秒|{_NUMBER}点[一三]刻"
 _MONEY = (
     f"{_NUMBER}[块元](?:{_NUMBER}[毛角])(?:{_NUMBER}分)?"
-    f"|{_NUMBER}[块米][一二三四五六七八九](?![个块米天十百千万座位条人年月种名只间层家次])"
+    f"|{_NUMBER}[块米][一二三四五六七八九]{{1,2}}(?![个块米天十百千万座位条人年月种名只间层家次])"
 )
-_RATIOS = f"{_NUMBER}分之{_NUMBER}|{_NUMBER}比{_NUMBER}"
+# B二B, A零七ZX三F, 五G, PM二点五, G一零二次; but iPhone，三个月后.
+_LETTERED = (
+    f"[A-Za-z]{{1,3}}(?:{_STRING}+[A-Za-z]{{1,3}}(?![A-Za-z]))+{_STRING}*"
+    f"|{_NUMBER}(?:[A-Za-z]|[KMGT]B|k[mg]|[cm]m|ml|[MG]?Hz)(?![A-Za-z])"
+    f"|[A-Za-z]+(?![几数第])(?:{_STRING}{{3,}}|{_NUMBER}(?!{_UNIT}|[一二两三四五六七八九十百千万亿点多是种家人件]))"
+)
+_RATIOS = (
+    f"(?:{_NUMBER}又)?(?:{_DIGIT}[百千万]|{_NUMBER})分之{_NUMBER}|百分{_TENS}"
+    f"|{_NUMBER}比{_NUMBER}|{_NUMBER}(?:杠{_NUMBER})+"
+)
 _WEEKDAY = "(?:星期|礼拜)[一二三四五六日天]"
 
 # Longer words first where one begins another; 虽然后来 is found as 虽然, 后来.
 _WORDS = (
-    "万一|千万|十分|百分点|百分百|百分之百|总之|之一|为什么|怎么样|怎么办|怎么说|这么样"
+    "万一|千万|十分(?!之)|百分点|百分百|百分之百|总之|之一|为什么|怎么样|怎么办|怎么说|这么样"
     "|对不起|不好意思|实际上|事实上|也就是说|比如说|换句话说|总的来说|虽然|当然|忽然|突然|仍然|自然|必然|显然|居然|竟然|既然|偶然|不然"
     "|然后|然而|因为|如果|但是|可是|而且|而已|或者|我们|你们|他们|她们|它们|咱们|人们|什么|怎么|那么|这么|多么"
     "|应该|知道|觉得|需要|已经|今天|明天|昨天|时候|问题|这样|那样|非常|特别|比较"
     "|一定|一些|一般|一直|一起|一样|一切|一旦|一下|一共|喜欢|朋友|老师|哪里|哪儿|这儿|那儿"
 )
 _WHOLES = re.compile(
-    "|".join((_WORDS, _WEEKDAY, _DAYS, _CLOCK, _MONEY, _RATIOS, _MEASURED, "[百千万]分之"))
+    "|".join(
+        (_WORDS, _WEEKDAY, _DAYS, _CLOCK, _MONEY, _LETTERED, _RATIOS, _MEASURED, "[百千万]分之")
+    )
 )
 _LETTERS = re.compile(r"(?<![A-Za-z\d])[A-Za-z](?: [A-Za-z](?![A-Za-z\d]))+")
 _DIGITS = re.compile(
