@@ -18,6 +18,7 @@ from asr_core.text.punctuation.vocabulary import (
 from asr_core.training.corpus import UNSURE, Corpus, Paragraphs
 
 Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
 
 _PAUSED = {0: 0.05, 1: 0.62, 2: 0.85, 3: 0.85, 4: 0.8, 5: 0.35, 6: 0.75, 7: 0.6}
 """How often a speaker pauses after each mark; elsewhere the pause is next to nothing."""
@@ -38,6 +39,7 @@ class SamplingOptions:
         timed: the part of windows with pauses.
         forgotten: the part of words that is replaced by the rare one.
         forgotten_pairs: the part of pairs that is taken for rare.
+        patience: after so many readings a source is drawn half as often as at first.
     """
 
     length: int = 192
@@ -47,6 +49,7 @@ class SamplingOptions:
     timed: float = 0.4
     forgotten: float = 0.02
     forgotten_pairs: float = 0.1
+    patience: float = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class Sampler:
         shares = np.array([share for _, share in used])
         self._parts = [part for part, _ in used]
         self._shares = shares / shares.sum()
+        self._lengths = np.array([len(part.units) for part in self._parts])
         self._vocabulary = corpus.vocabulary
         self._options = options
         self._seed = seed
@@ -95,13 +99,14 @@ class Sampler:
         options = self._options
         random = np.random.default_rng((self._seed, number))
         shape = (options.rows, options.length)
+        shares = self._shares_at(number)
         units = np.zeros(shape, dtype=np.int32)
         labels = np.full(shape, UNSURE, dtype=np.uint8)
         for row in range(options.rows):
             if random.random() < options.whole:
-                self._pack(random, units[row], labels[row])
+                self._pack(random, shares, units[row], labels[row])
             else:
-                self._cut(random, units[row], labels[row])
+                self._cut(random, shares, units[row], labels[row])
         timed = random.random((options.rows, 1)) < options.timed
         pauses = np.where(timed, simulated_pauses(labels, random), 0)
         pauses[(units == START) | (units == END)] = 0
@@ -119,17 +124,28 @@ class Sampler:
             weights=_turned(known.astype(np.float32)),
         )
 
-    def _draw(self, random: np.random.Generator) -> Paragraphs:
-        return self._parts[int(random.choice(len(self._parts), p=self._shares))]
+    def _shares_at(self, number: int) -> Float64:
+        """Shares at one step: what is scarce is read less and less, before it is known by heart."""
+        units = number * self._options.rows * self._options.length
+        readings = self._shares * units / self._lengths
+        shares = self._shares / (1.0 + readings / self._options.patience)
+        return shares / shares.sum()
+
+    def _draw(self, random: np.random.Generator, shares: Float64) -> Paragraphs:
+        return self._parts[int(random.choice(len(self._parts), p=shares))]
 
     def _pack(
-        self, random: np.random.Generator, units: Int32, labels: npt.NDArray[np.uint8]
+        self,
+        random: np.random.Generator,
+        shares: Float64,
+        units: Int32,
+        labels: npt.NDArray[np.uint8],
     ) -> None:
         """Fill a row with paragraphs of any source; the last one may be cut."""
         length = len(units)
         place = 0
         while place < length:
-            part = self._draw(random)
+            part = self._draw(random, shares)
             number = int(random.integers(len(part)))
             first, last = int(part.starts[number]), int(part.starts[number + 1])
             skipped = 0
@@ -148,13 +164,17 @@ class Sampler:
             place += fits
 
     def _cut(
-        self, random: np.random.Generator, units: Int32, labels: npt.NDArray[np.uint8]
+        self,
+        random: np.random.Generator,
+        shares: Float64,
+        units: Int32,
+        labels: npt.NDArray[np.uint8],
     ) -> None:
         """Fill a row with running text of one source."""
-        part = self._draw(random)
+        part = self._draw(random, shares)
         length, margin = len(units), self._options.margin
         if len(part.units) <= length:
-            self._pack(random, units, labels)
+            self._pack(random, shares, units, labels)
             return
         first = int(random.integers(len(part.units) - length + 1))
         units[:] = part.units[first : first + length]

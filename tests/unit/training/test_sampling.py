@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from asr_core.text.punctuation.vocabulary import END, RARE, START, pause_ids
-from asr_core.training.corpus import Corpus, build_corpus
+from asr_core.training.corpus import Corpus, Paragraphs, build_corpus
 from asr_core.training.sampling import Sampler, SamplingOptions, simulated_pauses
 from tests.unit.training.texts import write_corpus
 
@@ -73,3 +74,15 @@ def test_pauses_are_longer_after_marks_but_tell_nothing_for_sure() -> None:
 
 def test_classes_of_pauses_rise_with_their_length() -> None:
     assert pause_ids([-5, 0, 29, 30, 100, 10_000]).tolist() == [1, 1, 1, 2, 3, 10]
+
+
+def test_a_scarce_source_is_read_less_and_less(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path / "data")
+    corpus = build_corpus(data)
+    scarce = corpus.training["news-ntrex"]
+    short = Paragraphs(scarce.units[:40] * 0 + 5, scarce.labels[:40] * 0, np.array([0, 20, 40]))
+    corpus = replace(corpus, training=corpus.training | {"news-ntrex": short})
+    options = SamplingOptions(length=64, rows=50, forgotten=0.0)
+    sampler = Sampler(corpus, options, 1)
+    early, late = ((sampler.batch(number).units == 5).sum() for number in (0, 10))
+    assert early > 3 * late > 0
