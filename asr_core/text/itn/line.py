@@ -11,6 +11,7 @@ from asr_core.text.itn.numerals import (
     NUMERALS,
     UNITS,
     Numeral,
+    is_approximate_pair,
     segment,
     write_digits,
 )
@@ -21,6 +22,7 @@ _KILO_UNITS = "克米瓦卡帕伏赫焦"
 _WEEK = ("星期", "礼拜", "周")
 _WEEKDAYS = "一二三四五六"
 _NOT_COMING = ("来自", "来到", "来说", "来看", "来了", "来回", "来讲")
+_LONGEST_TITLE = 60
 _SCALE_TAILS = ("万亿", "千万", "百万", "万", "亿")
 
 
@@ -79,6 +81,7 @@ class Line:
         self.lexicon = lexicon
         self.style = style
         self.numbering_end = -1
+        self._amounts: dict[int, Amount | None] = {}
         self._blocked = bytearray(len(text))
         for begin, end in blocked:
             self._blocked[begin:end] = b"\1" * (end - begin)
@@ -134,6 +137,11 @@ class Line:
 
     def amount(self, at: int) -> Amount | None:
         """The number at ``at`` with its decimal part; ``None`` for approximations."""
+        if at not in self._amounts:
+            self._amounts[at] = self._amount(at)
+        return self._amounts[at]
+
+    def _amount(self, at: int) -> Amount | None:
         numeral = self.numeral(at)
         if numeral is None or numeral.kind == "fixed":
             return None
@@ -186,6 +194,7 @@ class Line:
                     at = end - 1
                     break
             at += 1
+        self._protect_titles()
         for name in _WEEK:
             found = text.find(name)
             while found >= 0:
@@ -193,6 +202,15 @@ class Line:
                 if _is_weekday(text, found, day):
                     blocked[found : day + 1] = b"\1" * (day + 1 - found)
                 found = text.find(name, day)
+
+    def _protect_titles(self) -> None:
+        """Block what stands between 《 and 》."""
+        opened = self.text.find("《")
+        while opened >= 0:
+            closed = self.text.find("》", opened, opened + _LONGEST_TITLE)
+            if closed > 0:
+                self._blocked[opened:closed] = b"\1" * (closed - opened)
+            opened = self.text.find("《", opened + 1)
 
     def _segment(self) -> list[Numeral]:
         found: list[Numeral] = []
@@ -224,6 +242,8 @@ class Line:
         text = self.text
         before = self.char(begin - 1)
         end = self._trim(begin, end)
+        if before == "、" and self._goes_on(begin):
+            return [Numeral(begin, end, "fixed")]
         if before.isdigit() or self.char(end).isdigit():
             return [Numeral(begin, end, "fixed")]
         if before in ("数", "上") and text[begin] in UNITS and before + text[begin] != "上十":
@@ -238,6 +258,13 @@ class Line:
             numerals[-1] = Numeral(last.begin, last.end, "fixed")
         return numerals
 
+    def _goes_on(self, begin: int) -> bool:
+        """Whether 一、两千 or 九、十点 is an approximation with a pause in it."""
+        first, second = self.char(begin - 2), self.text[begin]
+        if first not in DIGIT_VALUES or not first or self.char(begin - 3) in _RUN:
+            return False
+        return is_approximate_pair(first + second) or first + second == "九十"
+
     def _trim(self, begin: int, end: int) -> int:
         """Leave out a last character that belongs to what follows: 千克, 一般, 一瓶."""
         text = self.text
@@ -249,13 +276,16 @@ class Line:
             if len(whole) > 1 or whole[0].kind == "fixed" or short[0].is_small:
                 return end - 1
         last = whole[-1]
+        if last.kind == "digits" and set(text[begin:end]) == {"一"}:
+            return end - 1 if self.lexicon.protected.end(text, end - 1) > end else end
         if text[end - 1] in "一二三四五六七八九" and last.kind == "cardinal" and not last.is_small:
             measured = self.measure_end(end) > end or self.unit_end(end) > end
             if last.shorthand and text[end - 1] == "一" and measured:
                 return end - 1
             if measured and not last.shorthand:
                 return end
-            if self.lexicon.protected.end(text, end - 1) > end:
+            is_loose = last.shorthand or text[end - 1] == "一"
+            if is_loose and self.lexicon.protected.end(text, end - 1) > end:
                 return end - 1
         return end
 
@@ -288,6 +318,22 @@ def _is_weekday(text: str, name: int, day: int) -> bool:
     return text[end : end + 1] in ("点", "时")
 
 
+_AFTER_DECIMAL = (
+    "万",
+    "亿",
+    "倍",
+    "个百分",
+    "版",
+    "左右",
+    "到",
+    "至",
+    "以",
+    "级",
+    "折",
+    "成",
+    "比",
+    "分",
+)
 _NOT_A_POINT = frozenset("早晚快慢这那多少大小高低好第每某强差")
 
 
@@ -296,11 +342,17 @@ def _is_decimal_point(line: Line, numeral: Numeral, fraction: str, end: int) -> 
     before = line.char(numeral.begin - 1)
     if before == "第" or line.precedes(numeral.begin, "以下", "以上"):
         return False
+    counted = line.unit_end(end) > end or line.follows(end, *_AFTER_DECIMAL)
+    if line.char(end) == "个" and line.lexicon.points.end(line.text, end + 1) > end + 1:
+        return False
+    if fraction == "一" and numeral.begin + 1 == numeral.end:
+        is_end = line.is_boundary(end) or line.money_end(end) > end
+        if not (counted or (is_end and before != "有")):
+            return False
     if numeral.value != 1 or numeral.end - numeral.begin != 1:
         return before not in ("这", "那") or numeral.value >= 10
     if before in _NOT_A_POINT and before:
         return False
-    if before == "有" or fraction == "一":
-        counted = line.unit_end(end) > end or line.follows(end, "万", "亿", "倍", "个百分", "版")
-        return counted or (before != "有" and line.is_boundary(end))
+    if before == "有":
+        return counted
     return True

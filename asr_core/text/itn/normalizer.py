@@ -92,7 +92,7 @@ class RuleNormalizer:
         blocked = [
             (begins[max(first, 0)], ends[min(last, len(tokens) - 1)])
             for first, last in protected
-            if first <= last and last >= 0 and first < len(tokens)
+            if first <= last and last >= 0 and max(first, 0) < len(tokens)
         ]
         first_at = {begin: index for index, begin in enumerate(begins)}
         last_at = {end: index for index, end in enumerate(ends)}

@@ -93,7 +93,8 @@ def match_fraction(line: Line, numeral: Numeral) -> Match | None:
     above = line.numeral(below.end + 2)
     if above is None:
         return None
-    if above.kind != "cardinal" or line.char(above.end) == "点":
+    is_whole = line.char(above.end) != "点" and line.char(numeral.begin - 1) != "点"
+    if above.kind != "cardinal" or not is_whole:
         return Match(above.end)
     written = f"{whole}{above.value}/{below.value}"
     return Match(above.end, (Edit(numeral.begin, above.end, written),))
@@ -126,17 +127,22 @@ def match_money(line: Line, numeral: Numeral) -> Match | None:
 def _is_price(line: Line, amount: Amount, unit: str, end: int) -> bool:
     spoken = line.text[amount.begin : amount.end]
     if unit == "块":
+        if line.char(amount.begin - 1) in ("分", "成", "为", "切", "变", "有"):
+            return False
         if spoken == "一" or (spoken == "两" and not line.is_boundary(end)):
             return False
         per = line.char(end) == "一" and line.measure_end(end + 1) > end + 1
         return line.is_boundary(end) or per or line.follows(end, *_PRICE_AFTER)
     if unit in ("毛", "角"):
-        return spoken != "一" or line.is_boundary(end)
+        per = line.char(end) == "一" or line.follows(end, *_PRICE_AFTER)
+        return line.is_boundary(end) or (per and spoken != "一")
     if unit == "分":
         if line.is_boundary(end):
             at_start = amount.begin == 0 and amount.value > 1
             return at_start or line.precedes(amount.begin, *_SCORE_BEFORE)
         return False
+    if unit == "元" and spoken in ("一", "二"):
+        return line.is_boundary(end) or line.follows(end, *_PRICE_AFTER, "硬币", "纸币", "一")
     return not (unit == "元" and spoken == "两")
 
 
@@ -165,9 +171,7 @@ def _change_digits(line: Line, at: int) -> str:
         len(spoken) > 1
         and spoken[-1] == "一"
         and line.measure_end(at + len(spoken)) > at + len(spoken)
-    ):
-        spoken = spoken[:-1]
-    elif (
+    ) or (
         len(spoken) > 1
         and spoken[-1] == "一"
         and line.unit_end(at + len(spoken)) > at + len(spoken)
@@ -228,7 +232,7 @@ def _is_one(line: Line, amount: Amount, unit: str, end: int) -> bool:
     before = line.char(amount.begin - 1)
     if before in ("每", "第", "这", "那", "某", "钱", *_PER_BEFORE) and before:
         return unit in ("米", "公斤", "斤") and _part(line, end) is not None
-    if unit in ("寸", "尺", "平"):
+    if unit in ("寸", "尺", "平") or line.char(amount.begin - 2) == "一":
         return False
     return line.char(end) != "一"
 

@@ -91,6 +91,8 @@ def _year(line: Line, numeral: Numeral) -> str:
     """Digits of a year that is read in full; empty when this is no year."""
     if line.char(numeral.end) != "年" or line.follows(numeral.end, "年级", "年期", "年制"):
         return ""
+    if "两" in line.text[numeral.begin : numeral.end] and numeral.kind == "digits":
+        return ""
     if numeral.kind == "digits" and 3 <= numeral.end - numeral.begin <= 4:
         return numeral.written
     if numeral.kind == "digits" and line.numeral(numeral.end + 1):

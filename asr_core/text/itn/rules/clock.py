@@ -46,9 +46,8 @@ def match_clock(line: Line, numeral: Numeral) -> Match | None:
         unit == "点"
         and numeral.value == 1
         and before in tuple("早晚快慢这那多少大小高低好某强差有")
-    ):
-        if before not in ("早", "晚") or not _time_before(line, numeral.begin):
-            return None
+    ) and (before not in ("早", "晚") or not _time_before(line, numeral.begin)):
+        return None
     return _with_minutes(line, numeral) or _hour_only(line, numeral)
 
 

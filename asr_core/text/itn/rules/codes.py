@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from asr_core.text.itn.line import Edit, Line, Match
 from asr_core.text.itn.numerals import DIGIT_VALUES, Numeral, is_approximate_pair, write_digits
 
@@ -39,6 +41,8 @@ _BUILDING_NOUN = (
     "公寓",
     "老",
 )
+_MOST_PARTS = 8
+"""Parts of a dotted number; a longer row is no version."""
 _PLACES = "层区口楼座栋号门厅馆线"
 NUMBERED = "单车次路楼栋幢排室层座户门号房"
 """First characters of what follows a number that match_numbering may own."""
@@ -48,11 +52,13 @@ _CHAIN_UNITS = ("层", "排", "座", "室", "户", "门", "栋", "幢", "楼", "
 
 def match_dotted(line: Line, numeral: Numeral) -> Match | None:
     """Two or more points: versions and addresses: 五点幺点二, 幺二七点零点零点幺."""
+    if line.char(numeral.begin - 1) == "点":
+        return None
     parts: list[str] = []
     at = numeral.begin
-    while True:
+    while len(parts) <= _MOST_PARTS:
         found = line.numeral(at)
-        if found is None or found.kind == "fixed" and line.text[at : found.end] != "幺":
+        if found is None or (found.kind == "fixed" and line.text[at : found.end] != "幺"):
             return None
         spoken = line.text[found.begin : found.end]
         is_string = all(char in DIGIT_VALUES for char in spoken)
@@ -63,7 +69,7 @@ def match_dotted(line: Line, numeral: Numeral) -> Match | None:
         if line.char(at) != "点" or not line.is_free(at) or line.numeral(at + 1) is None:
             break
         at += 1
-    if len(parts) < 3 or line.char(at) in ("点", "分", "半", "几"):
+    if not 3 <= len(parts) <= _MOST_PARTS or line.char(at) in ("点", "分", "半", "几"):
         return None
     return Match(at, (Edit(numeral.begin, at, ".".join(parts)),))
 
@@ -93,6 +99,8 @@ def match_latin(line: Line, numeral: Numeral) -> Match | None:
     if not (_is_latin(line.char(begin - 1)) or _is_letter(line.char(numeral.end))) and (
         line.char(numeral.end) != "点"
     ):
+        return None
+    if line.char(begin - 1) == "第":
         return None
     while _is_latin(line.char(begin - 1)) and line.is_free(begin - 1):
         begin -= 1
@@ -190,7 +198,7 @@ def match_digits(line: Line, numeral: Numeral) -> Match | None:
     if numeral.kind != "digits" or numeral.end - numeral.begin < 3:
         return None
     spoken = line.text[numeral.begin : numeral.end]
-    if "两" in spoken or line.char(numeral.end) == "点" and line.amount(numeral.begin):
+    if "两" in spoken or (line.char(numeral.end) == "点" and line.amount(numeral.begin)):
         return None
     if len(spoken) == 3 and _is_counting(spoken):
         following = line.char(numeral.end)
@@ -205,7 +213,7 @@ def match_digits(line: Line, numeral: Numeral) -> Match | None:
 
 def _is_counting(spoken: str) -> bool:
     values = [DIGIT_VALUES[char] for char in spoken]
-    return values[0] > 0 and all(b - a == 1 for a, b in zip(values, values[1:], strict=False))
+    return values[0] > 0 and all(b - a == 1 for a, b in itertools.pairwise(values))
 
 
 def match_code(line: Line, numeral: Numeral) -> Match | None:
@@ -259,7 +267,8 @@ def _is_named(line: Line, numeral: Numeral) -> bool:
         return not is_one or line.numeral(at + 2) is not None
     if line.follows(at, "路"):
         if line.follows(at + 1, "公交", "汽车", "电车", "巴士", "车", "公共汽车"):
-            return not is_one or not line.follows(at + 1, "车")
+            is_bus = not line.follows(at + 1, "车") or line.precedes(numeral.begin, *_BUS_BEFORE)
+            return not is_one or is_bus
         return (
             numeral.value > 1 and line.precedes(numeral.begin, *_BUS_BEFORE) and _ends(line, at + 1)
         )
@@ -267,12 +276,15 @@ def _is_named(line: Line, numeral: Numeral) -> bool:
         return not line.follows(at, "楼盘", "楼梯", "楼宇", "楼层", "楼房") and not line.follows(
             at + 1, "一底"
         )
+    if line.follows(at, "层"):
+        room = line.numeral(at + 1)
+        return room is not None and room.kind == "digits" and room.end - room.begin > 2
     if line.follows(at, "栋", "幢"):
         address = line.numeral(at + 1) is not None or line.is_boundary(at + 1)
         return address and (not is_one or line.numeral(at + 1) is not None)
     if line.follows(at, "排"):
         seat = line.numeral(at + 1)
-        if seat is not None and line.char(seat.end) in ("座", "号"):
+        if seat is not None and not is_one and line.char(seat.end) in ("座", "号"):
             return True
         return line.precedes(numeral.begin, "坐", "在", "坐在") and _ends(line, at + 1)
     return line.follows(at, "室") and not is_one and _ends(line, at + 1)
@@ -288,7 +300,7 @@ def _is_chained(line: Line, numeral: Numeral) -> bool:
         return False
     before = numeral.begin - 1
     return line.numbering_end == numeral.begin or (
-        line.char(before) in ("座", "栋", "幢") and _is_latin(line.char(before - 1))
+        line.char(before) in ("座", "栋", "幢", "区") and _is_latin(line.char(before - 1))
     )
 
 

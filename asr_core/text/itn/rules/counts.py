@@ -12,7 +12,7 @@ def match_negative(line: Line, numeral: Numeral) -> Match | None:
     """负五; every other class writes its own sign."""
     if line.char(numeral.begin - 1) != "负" or numeral.kind != "cardinal":
         return None
-    if not is_signed(line, numeral.begin):
+    if not is_signed(line, numeral.begin) or line.precedes(numeral.begin, "分之负"):
         return None
     return Match(numeral.end, (Edit(numeral.begin, numeral.end, numeral.written),))
 

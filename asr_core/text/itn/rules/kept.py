@@ -7,7 +7,10 @@ from asr_core.text.itn.numerals import Numeral
 
 _CHAIN = "年月日号世代"
 _LUNAR = "初正腊冬闰"
-_SURNAMES = "李张王刘陈杨赵吴孙郑冯蒋沈韩朱秦许吕曹魏陶姜戚谢邹苏潘葛范彭鲁韦袁柳唐薛贺汤罗郝宋程邓傅曾萧田董于余蔡贾夏侯孟熊阎崔廖邱武乔龚"
+_SURNAMES = frozenset(
+    "李张王刘陈杨赵吴孙郑冯蒋沈韩朱秦许吕曹魏陶姜戚谢邹苏潘葛范彭鲁韦袁柳唐薛贺汤罗郝"
+    "宋程邓傅曾萧田董于余蔡贾夏侯孟熊阎崔廖邱武乔龚"
+)
 
 
 def match_kept(line: Line, numeral: Numeral) -> Match | None:
@@ -56,7 +59,7 @@ def _chain_end(line: Line, numeral: Numeral) -> int:
         if line.char(following) in tuple(_LUNAR):
             following += 1
         found = line.numeral(following)
-        if found is None or line.char(found.end) not in ("", *_CHAIN):
+        if found is None or (line.char(end) != "月" and line.char(found.end) not in ("", *_CHAIN)):
             break
         end = found.end
     return end

@@ -5,9 +5,9 @@ from __future__ import annotations
 from asr_core.text.itn.line import Amount, Edit, Line, Match
 from asr_core.text.itn.numerals import Numeral
 
-_OPERATORS = ("加上", "加", "减去", "减", "乘以", "乘", "除以", "除", "等于")
-_MATHS_AFTER = "加减乘除等的点"
-_RESULTS = ("等于", "得", "是", "为")
+_OPERATORS = ("不等于", "加上", "加", "减去", "减", "乘以", "乘", "除以", "除", "等于")
+_MATHS_AFTER = "加减乘除等不的点"
+_RESULTS = ("不等于", "等于", "大于", "小于", "得", "是", "为")
 _POWERS = (
     "平方根",
     "立方根",
@@ -71,7 +71,7 @@ def match_range(line: Line, numeral: Numeral) -> Match | None:
         return Match(second.end)
     if not (_is_counted(line, second.end) or not (first.is_small or second.is_ten)):
         is_bare = first.is_small and (second.is_small or second.is_ten)
-        if is_bare or not second.is_decimal and second.value < 10:
+        if is_bare or (not second.is_decimal and second.value < 10):
             return None
     return Match(second.end, (_edit(first), _edit(second)))
 
@@ -144,10 +144,10 @@ def _power(line: Line, base: Amount) -> Match | None:
     if line.char(base.end) != "的":
         return None
     edits = [_edit(base)]
-    exponent = line.numeral(base.end + 1)
+    exponent = _signed(line, base.end + 1)
     end = base.end + 1
     if exponent is not None and line.follows(exponent.end, "次方", "次幂", "次根", "阶乘"):
-        edits.append(Edit(exponent.begin, exponent.end, exponent.written))
+        edits.append(_edit(exponent))
         end = exponent.end + 2
     else:
         name = next((name for name in _POWERS if line.follows(end, name)), "")
