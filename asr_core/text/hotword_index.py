@@ -12,6 +12,7 @@ from itertools import product
 
 from asr_core.results import Token
 from asr_core.text.hotword_atoms import Atom, atoms_of, atoms_of_word, breaks_after
+from asr_core.text.pinyin import usual_syllables
 
 LONG_WORD = 4
 """A word of so many atoms may have one syllable that sounds quite different."""
@@ -125,7 +126,7 @@ class SoundIndex:
             changed[text.token_of[place]] = None
             if common := [s for s in theirs.sounds if s in mine.sounds]:
                 alike += 1
-                rare += common[0] != theirs.sounds[0] or common[0] != mine.sounds[0]
+                rare += not any(_is_usual(sound, mine, theirs) for sound in common)
             elif not mine.keys.isdisjoint(theirs.keys):
                 fuzzy += 1
             elif mine.is_syllable and theirs.is_syllable:
@@ -144,6 +145,11 @@ class SoundIndex:
             and text.atoms[beside].is_numeral
             for own, beside in edges
         )
+
+
+def _is_usual(sound: str, meant: Atom, heard: Atom) -> bool:
+    usual = usual_syllables(heard.text) if heard.is_syllable else heard.sounds
+    return sound in usual and (sound == meant.sounds[0] or sound in usual_syllables(meant.text))
 
 
 class PhraseIndex:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from functools import cache
+from pathlib import Path
 
 FUZZY_DEFAULT = frozenset({"n/l", "zh/z", "ch/c", "sh/s", "ing/in", "eng/en"})
 """Pairs of initials or finals that are taken for one sound unless the user says otherwise."""
@@ -16,6 +17,8 @@ FUZZY_PAIRS = FUZZY_DEFAULT | {"ang/an", "f/h", "r/l"}
 
 _INITIALS = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("n", "l"), ("r", "l"), ("f", "h"))
 _FINALS = (("ing", "in"), ("eng", "en"), ("ang", "an"))
+
+SECOND_READINGS = Path(__file__).resolve().parents[2] / "assets" / "hotwords" / "readings.txt"
 
 
 def is_han(char: str) -> bool:
@@ -34,6 +37,12 @@ def readings(char: str) -> tuple[str, ...]:
 
     found = pinyin(char, style=Style.NORMAL, heteronym=True, errors="ignore")
     return tuple(dict.fromkeys(syllable for syllable in found[0] if syllable)) if found else ()
+
+
+@cache
+def usual_syllables(char: str) -> frozenset[str]:
+    """The readings of a character that people meet: not those of names and old texts alone."""
+    return frozenset({*readings(char)[:1], *_second_readings().get(char, ())})
 
 
 def usual_readings(text: str) -> tuple[str, ...]:
@@ -60,3 +69,9 @@ def fold_syllable(syllable: str, fuzzy: Set[str]) -> str:
         if f"{long}/{short}" in fuzzy and syllable.endswith(long):
             syllable = syllable[: -len(long)] + short
     return syllable
+
+
+@cache
+def _second_readings() -> dict[str, tuple[str, ...]]:
+    lines = (line.split() for line in SECOND_READINGS.read_text(encoding="utf-8").splitlines())
+    return {char: tuple(sounds) for char, *sounds in lines}

@@ -2,10 +2,12 @@
 
     .venv/bin/python -m asr_core.training.common_text --corpus FOLDER --words dict.txt
 
-Writes ``assets/hotwords/common.npz`` (read by ``asr_core/text/hotword_context.py``): character
-trigrams with back-off. ``FOLDER`` holds ``*.txt.xz``; only the files of ``SOURCES`` are read, all
-under CC0-1.0, Apache-2.0, MIT or the Unlicense. ``dict.txt`` is the word list of jieba 0.42.1 (MIT),
-``word count tag`` a line. The same input gives the same file, byte for byte.
+Writes two files of ``assets/hotwords``: ``common.npz`` (read by
+``asr_core/text/hotword_context.py``), character trigrams with back-off, and ``readings.txt`` (read
+by ``asr_core/text/pinyin.py``), second readings that are usual. ``FOLDER`` holds ``*.txt.xz``; only
+the files of ``SOURCES`` are read, all under CC0-1.0, Apache-2.0, MIT or the Unlicense. ``dict.txt``
+is the word list of jieba 0.42.1 (MIT, ``pip download --no-deps jieba==0.42.1``), ``word count tag``
+a line. The same input gives the same files, byte for byte.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import argparse
 import logging
 import lzma
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asr_core.text.hotword_context import BREAK, COMMON_TEXT, FIRST_CHAR, STEP
+from asr_core.text.pinyin import readings, usual_readings
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +49,18 @@ WORD_WEIGHT = 0.2
 """Weight of a count of the word list."""
 
 _LEAST_WORD = 4.0
+_LEAST_READING = 0.015
+_LEAST_READING_COUNT = 40
+_SURNAMES = (
+    "曾zeng 单shan 解xie 查zha 仇qiu 盖ge 区ou 朴piao 尉yu 乐yue 翟zhai 缪miao 覃qin 任ren 石shi"
+)
 _DISCOUNT = 0.7
 _LEAST_COUNT = 1.5
 _LEAST_CHAR_COUNT = 20
 _LATIN_WORDS = 4000
 _LEAST_LATIN_COUNT = 4
+_PARTICLES = "的呢了着给都没"
+"""Said so often on their own that their second reading, in a few words, says nothing."""
 
 _ENDS = re.compile(r"[。？！；…?!;\n]+")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z'\-]*")
@@ -82,6 +92,10 @@ def main() -> None:
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(arguments.output, **arrays)
     logger.info("wrote %s, %d bytes", arguments.output.name, arguments.output.stat().st_size)
+    lines = ["# Readings of a character besides its first that are usual, by the words of jieba."]
+    lines += (f"{char} {' '.join(sounds)}" for char, sounds in _second_readings(words))
+    readings_file = arguments.output.with_name("readings.txt")
+    readings_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _texts(corpus: Path) -> Iterator[tuple[str, float]]:
@@ -95,6 +109,24 @@ def _words(path: Path) -> Iterator[tuple[str, float]]:
         word, count, *_ = line.split(" ")
         if not _OTHER.search(word):
             yield word, float(count) * WORD_WEIGHT
+
+
+def _second_readings(words: list[tuple[str, float]]) -> Iterator[tuple[str, list[str]]]:
+    """Characters with the readings that are not their first and not rare in words."""
+    totals: dict[str, Counter[str]] = defaultdict(Counter)
+    for word, count in words:
+        if 1 < len(word) < 5 and count >= _LEAST_WORD and any(len(readings(c)) > 1 for c in word):
+            for char, sound in zip(word, usual_readings(word), strict=True):
+                totals[char][sound] += int(count)
+    surnames = {(name[0], name[1:]) for name in _SURNAMES.split()}
+    for char, sounds in sorted(totals.items()):
+        if char in _PARTICLES:
+            continue
+        least = max(_LEAST_READING * sounds.total(), _LEAST_READING_COUNT)
+        usual = (s for s in readings(char)[1:] if sounds[s] >= least or (char, s) in surnames)
+        second = sorted(usual)
+        if second:
+            yield char, second
 
 
 def _plain(text: str, latin: Counter[str]) -> str:

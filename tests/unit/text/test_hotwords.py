@@ -68,6 +68,8 @@ def test_ordinary_text_of_the_sample_is_not_touched() -> None:
     [
         ("请含总先发言。", ["韩总"], "请韩总先发言。"),
         ("我们用的是坤鹏服务器", ["鲲鹏"], "我们用的是鲲鹏服务器"),
+        ("他在行天科技上班", ["航天科技"], "他在航天科技上班"),
+        ("请增国伟发言", ["曾国伟"], "请曾国伟发言"),
         ("章小明和李斯琪都来了", ["张晓明", "李思琪"], "张晓明和李思琪都来了"),
         ("部署在kubernetes上", ["Kubernetes"], "部署在Kubernetes上"),
         ("部署在Kubernetis上", ["Kubernetes"], "部署在Kubernetes上"),

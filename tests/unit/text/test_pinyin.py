@@ -13,6 +13,7 @@ from asr_core.text.pinyin import (
     is_han,
     readings,
     usual_readings,
+    usual_syllables,
 )
 
 
@@ -21,6 +22,20 @@ def test_every_reading_of_a_character_counts_the_usual_one_first() -> None:
     assert {"zhong", "chong"} <= set(readings("重"))
     assert readings("绿")[0] == "lv"
     assert readings("A") == ()
+
+
+@pytest.mark.parametrize(
+    ("char", "usual"),
+    [
+        ("行", {"xing", "hang"}),
+        ("曾", {"ceng", "zeng"}),
+        ("的", {"de"}),
+        ("人", {"ren"}),
+        ("A", set()),
+    ],
+)
+def test_readings_that_people_meet(char: str, usual: set[str]) -> None:
+    assert usual_syllables(char) == usual
 
 
 def test_a_word_decides_how_its_characters_are_read() -> None:
