@@ -40,8 +40,8 @@ def place_marks(
     The best score decides, except that a mark never stands inside a number, a spelled acronym, a
     common word or a protected range, nor before a particle that cannot begin a clause (吗 的 了).
     Such a mark moves to the next place where one may stand, if its chances at both places are on
-    average better than no mark there; else it falls away. The digits of a number are a list
-    (三、五、七) where 、 scores best at every place inside. Between Latin words a mark is half-width.
+    average better than no mark there; else it falls away. The digits of a number are a list where
+    、 scores best at every place inside (三、五、七). Between Latin words a mark is half-width.
 
     Args:
         tokens: spoken tokens; their own marks play no part.
