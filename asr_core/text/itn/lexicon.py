@@ -59,7 +59,7 @@ class WordTrie:
     """Longest match of a list of words at a place of a line.
 
     Attributes:
-        first_chars: the characters that words of the list begin with.
+        heads: the first two characters of every word.
     """
 
     def __init__(self, words: Iterable[Word]) -> None:
@@ -69,7 +69,11 @@ class WordTrie:
             for char in word.text:
                 node = node.children.setdefault(char, _Node())
             node.words.append(word)
-        self.first_chars = frozenset(self._root.children)
+        self.heads = frozenset(
+            first + second
+            for first, node in self._root.children.items()
+            for second in ({"": None} if node.words else {}) | node.children
+        )
 
     def matches(self, line: str, begin: int) -> Iterator[Word]:
         """Words that start at ``begin`` and whose conditions hold, longest first."""

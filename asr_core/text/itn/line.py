@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from asr_core.text.itn.lexicon import Lexicon
 from asr_core.text.itn.numerals import (
+    BIG,
     DIGIT_VALUES,
     NUMERALS,
     UNITS,
@@ -22,6 +23,7 @@ _KILO_UNITS = "克米瓦卡帕伏赫焦"
 _WEEK = ("星期", "礼拜", "周")
 _WEEKDAYS = "一二三四五六"
 _NOT_COMING = ("来自", "来到", "来说", "来看", "来了", "来回", "来讲")
+_MARGIN = 16
 _LONGEST_TITLE = 60
 _SCALE_TAILS = ("万亿", "千万", "百万", "万", "亿")
 
@@ -68,6 +70,9 @@ class Line:
         lexicon: word lists.
         style: how numbers are written.
         blocked: half-open character ranges that nothing may touch.
+
+    Attributes:
+        char: gives the character at a place; empty up to ``_MARGIN`` places outside the line.
     """
 
     def __init__(
@@ -82,16 +87,14 @@ class Line:
         self.style = style
         self.numbering_end = -1
         self._amounts: dict[int, Amount | None] = {}
+        # Negative places and places behind the end both fall on the empty strings.
+        self.char: Callable[[int], str] = [*text, *[""] * _MARGIN].__getitem__
         self._blocked = bytearray(len(text))
         for begin, end in blocked:
             self._blocked[begin:end] = b"\1" * (end - begin)
         self._protect()
         self.numerals = self._segment()
         self._by_begin = {numeral.begin: numeral for numeral in self.numerals}
-
-    def char(self, at: int) -> str:
-        """The character at ``at``; empty outside the line."""
-        return self.text[at] if 0 <= at < len(self.text) else ""
 
     def is_free(self, at: int) -> bool:
         return 0 <= at < len(self.text) and not self._blocked[at]
@@ -132,8 +135,8 @@ class Line:
         return end if end > self.lexicon.not_units.end(self.text, at) else at
 
     def is_boundary(self, at: int) -> bool:
-        """Whether the line ends at ``at`` or a mark or a space stands there."""
-        return at >= len(self.text) or not self.text[at].isalnum()
+        """Whether ``at`` is outside the line or a mark or a space stands there."""
+        return not 0 <= at < len(self.text) or not self.text[at].isalnum()
 
     def amount(self, at: int) -> Amount | None:
         """The number at ``at`` with its decimal part; ``None`` for approximations."""
@@ -144,6 +147,8 @@ class Line:
     def _amount(self, at: int) -> Amount | None:
         numeral = self.numeral(at)
         if numeral is None or numeral.kind == "fixed":
+            return None
+        if self.follows(at, "零下", "零上"):
             return None
         if numeral.kind == "digits" and numeral.end - numeral.begin == 2:
             return self._decimal(numeral)
@@ -182,9 +187,9 @@ class Line:
         """Block the protected words, leftmost and longest first, then weekdays."""
         at = 0
         text, blocked = self.text, self._blocked
-        first_chars = self.lexicon.protected.first_chars
+        heads = self.lexicon.protected.heads
         while at < len(text):
-            if text[at] not in first_chars or blocked[at]:
+            if text[at : at + 2] not in heads or blocked[at]:
                 at += 1
                 continue
             for word in self.lexicon.protected.matches(text, at):
@@ -223,9 +228,26 @@ class Line:
             end = at + 1
             while end < len(text) and not self._blocked[end] and self._continues(at, end):
                 end += 1
-            found.extend(self._run(at, end))
+            cut = self._decimal_end(at, end)
+            found.extend(self._run(at, cut))
+            if cut < end:
+                found.extend(self._run(cut, end))
             at = end
         return found
+
+    def _decimal_end(self, begin: int, end: int) -> int:
+        """Where the decimals that a run begins with end, 万 and 亿 included; else its end."""
+        text = self.text
+        if self.char(begin - 1) != "点" or self.char(begin - 2) not in NUMERALS:
+            return end
+        at = begin
+        while at < end and text[at] in DIGIT_VALUES:
+            at += 1
+        if at in (begin, end) or text[at] not in BIG:
+            return end
+        while at < end and text[at] in BIG:
+            at += 1
+        return at
 
     def _continues(self, begin: int, at: int) -> bool:
         char = self.text[at]
@@ -239,23 +261,21 @@ class Line:
         )
 
     def _run(self, begin: int, end: int) -> list[Numeral]:
+        """The numbers of one run, less a last character that belongs to what follows."""
         text = self.text
         before = self.char(begin - 1)
-        end = self._trim(begin, end)
-        if before == "、" and self._goes_on(begin):
-            return [Numeral(begin, end, "fixed")]
-        if before.isdigit() or self.char(end).isdigit():
-            return [Numeral(begin, end, "fixed")]
-        if before in ("数", "上") and text[begin] in UNITS and before + text[begin] != "上十":
-            return [Numeral(begin, end, "fixed")]
         numerals = segment(text, begin, end)
-        last = numerals[-1]
-        if (
-            text[end - 1] in UNITS
-            and self.char(end) == "来"
-            and not self.follows(end, *_NOT_COMING)
-        ):
-            numerals[-1] = Numeral(last.begin, last.end, "fixed")
+        if self._is_loose(numerals, begin, end):
+            end -= 1
+            numerals = segment(text, begin, end)
+        after = self.char(end)
+        is_part = before.isdigit() or after.isdigit() or (before == "、" and self._goes_on(begin))
+        is_some = before in ("数", "上") and text[begin] in UNITS and text[begin] + before != "十上"
+        if is_part or is_some:
+            return [Numeral(begin, end, "fixed")]
+        is_about = after == "来" and not self.follows(end, *_NOT_COMING)
+        if text[end - 1] in UNITS and (is_about or self.follows(end, "好几")):
+            numerals[-1] = Numeral(numerals[-1].begin, end, "fixed")
         return numerals
 
     def _goes_on(self, begin: int) -> bool:
@@ -265,29 +285,33 @@ class Line:
             return False
         return is_approximate_pair(first + second) or first + second == "九十"
 
-    def _trim(self, begin: int, end: int) -> int:
-        """Leave out a last character that belongs to what follows: 千克, 一般, 一瓶."""
+    def _is_loose(self, numerals: list[Numeral], begin: int, end: int) -> bool:
+        """Whether the last character of a run begins what follows: 千克, 一般, 一瓶."""
         text = self.text
+        last, final = numerals[-1], text[end - 1]
         if end - begin < 2:
-            return end
-        whole = segment(text, begin, end)
-        if text[end - 1] == "千" and self.char(end) in _KILO_UNITS and self.char(end):
-            short = segment(text, begin, end - 1)
-            if len(whole) > 1 or whole[0].kind == "fixed" or short[0].is_small:
-                return end - 1
-        last = whole[-1]
-        if last.kind == "digits" and set(text[begin:end]) == {"一"}:
-            return end - 1 if self.lexicon.protected.end(text, end - 1) > end else end
-        if text[end - 1] in "一二三四五六七八九" and last.kind == "cardinal" and not last.is_small:
-            measured = self.measure_end(end) > end or self.unit_end(end) > end
-            if last.shorthand and text[end - 1] == "一" and measured:
-                return end - 1
-            if measured and not last.shorthand:
-                return end
-            is_loose = last.shorthand or text[end - 1] == "一"
-            if is_loose and self.lexicon.protected.end(text, end - 1) > end:
-                return end - 1
-        return end
+            return False
+        if final == "千":
+            if self.char(end) not in tuple(_KILO_UNITS):
+                return False
+            is_odd = len(numerals) > 1 or last.kind == "fixed"
+            return is_odd or segment(text, begin, end - 1)[0].is_small
+        if final not in "一二三四五六七八九":
+            return False
+        if last.kind == "digits":
+            spoken = text[begin:end]
+            is_short = len(spoken) <= 4 and not (
+                len(spoken) == 4 and spoken[:2] in ("一九", "二零")
+            )
+            is_word = final == "一" and (is_short or set(spoken) == {"一"})
+            return is_word and self.lexicon.protected.end(text, end - 1) > end
+        if last.kind != "cardinal" or last.is_small:
+            return False
+        measured = self.measure_end(end) > end or self.unit_end(end) > end
+        if measured:
+            return last.shorthand and final == "一"
+        is_open = last.shorthand or final == "一"
+        return is_open and self.lexicon.protected.end(text, end - 1) > end
 
 
 def _stands_alone(text: str, begin: int, end: int) -> bool:
@@ -341,6 +365,10 @@ def _is_decimal_point(line: Line, numeral: Numeral, fraction: str, end: int) -> 
     """Whether 点 between a number and digits is a decimal point, not 一点 or a clock."""
     before = line.char(numeral.begin - 1)
     if before == "第" or line.precedes(numeral.begin, "以下", "以上"):
+        return False
+    if before.isascii() and before.isalpha():
+        return True
+    if before in tuple("有说讲提谈") and line.follows(end, "是"):
         return False
     counted = line.unit_end(end) > end or line.follows(end, *_AFTER_DECIMAL)
     if line.char(end) == "个" and line.lexicon.points.end(line.text, end + 1) > end + 1:

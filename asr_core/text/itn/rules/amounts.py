@@ -148,6 +148,8 @@ def _is_price(line: Line, amount: Amount, unit: str, end: int) -> bool:
 
 def _change(line: Line, at: int) -> tuple[Edit, ...]:
     """What follows 块 or 元: 五, 五毛, 五角八分, 六毛五."""
+    if line.char(at) == "零" and line.char(at + 2) in ("毛", "角", "分"):
+        at += 1
     spoken = _change_digits(line, at)
     if not spoken:
         return ()
@@ -208,9 +210,9 @@ def match_unit(line: Line, numeral: Numeral) -> Match | None:
         and not (line.is_boundary(end) or line.char(end) in tuple("的左多"))
     ):
         return None
-    if amount.is_small and line.text[amount.begin : amount.end] == "一" and not below:
-        if not _is_one(line, amount, unit, end):
-            return None
+    is_one = amount.is_small and line.text[amount.begin : amount.end] == "一" and not below
+    if is_one and not _is_one(line, amount, unit, end):
+        return None
     part = _part(line, end) if unit in ("米", "度", "斤", "公斤", "平") else None
     if part is not None and part.written == "":
         return Match(part.end)

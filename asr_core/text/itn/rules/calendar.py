@@ -74,6 +74,9 @@ def match_day(line: Line, numeral: Numeral) -> Match | None:
         return None
     if numeral.value < 10 and line.char(numeral.end + 1) in _NO_DAY:
         return None
+    is_alone = line.is_boundary(numeral.end + 1) or line.is_boundary(numeral.begin - 1)
+    if numeral.value == 6 and not is_alone:  # 六日 may be Saturday and Sunday
+        return None
     return _edit(numeral)
 
 
@@ -115,7 +118,8 @@ def _short_year(line: Line, numeral: Numeral) -> Match | None:
         is_people = not (spoken[0] == "五" and spoken[1] == "五")
         return _edit(numeral) if is_people and line.is_free(numeral.end) else None
     if after in ("届", "级") and after:
-        is_class = spoken[0] in "零〇九八七二一" and not is_approximate_pair(spoken)
+        is_school = line.follows(numeral.end + 1, "学生", "研究生", "新生", "本科", "硕士", "博士")
+        is_class = spoken[0] in "零〇九八七二一" and (is_school or not is_approximate_pair(spoken))
         return _edit(numeral) if is_class else None
     if after != "年" or line.follows(numeral.end, "年级", "年期", "年制"):
         return None
@@ -123,10 +127,11 @@ def _short_year(line: Line, numeral: Numeral) -> Match | None:
         return None
     if not is_approximate_pair(spoken):
         return _edit(numeral)
-    is_birth = line.precedes(numeral.begin, "是", "生于") and line.follows(
-        numeral.end, "年的", "年生"
+    is_year = line.precedes(numeral.begin, "是", "生于", "在", "从", "自") and line.follows(
+        numeral.end, "年的", "年到"
     )
-    return _edit(numeral) if is_birth and spoken[0] in "七八九" else None
+    is_year = is_year or line.follows(numeral.end, "年出生", "年生", "年毕业", "年入学")
+    return _edit(numeral) if is_year and spoken[0] in "五六七八九" else None
 
 
 def _is_month(line: Line, numeral: Numeral) -> bool:

@@ -34,6 +34,8 @@ def match_clock(line: Line, numeral: Numeral) -> Match | None:
     to_hour = _minutes_to(line, numeral)
     if to_hour:
         return to_hour
+    if line.text[numeral.begin : numeral.end + 1] == "九十点" and not line.digits(numeral.end + 1):
+        return Match(numeral.end)  # nine or ten o'clock
     if numeral.kind != "cardinal" or numeral.value > 24 or numeral.shorthand:
         return None
     unit = line.char(numeral.end)

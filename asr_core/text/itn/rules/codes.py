@@ -26,7 +26,6 @@ _SIZE_SUFFIX = frozenset(
 _SIZE_SUFFIX_MORE = frozenset(
     {"mg", "ml", "db", "kw", "kwh", "mah", "fps", "dpi", "ppm", "nm", "mbps", "rpm"}
 )
-_COUNTED_TRIPLE = "个月天年级线等产业楼层次遍人名位号线城季度流类区期步手档"
 _BUS_BEFORE = ("坐", "乘", "换乘", "换", "搭", "等", "转", "赶")
 _BUILDING_NOUN = (
     "楼房",
@@ -159,9 +158,10 @@ def _takes_number(line: Line, left: str, at: int, after: int) -> bool:
         return is_name or left[:1].isupper() or not _counts(line, after)
     if len(spoken) == 2 and not is_approximate_pair(spoken):
         return is_name or left[:1].isupper() or spoken[0] not in "一二两三四五六七八九"
-    if len(left) == 1 and left.isupper() and spoken != "两":
-        if line.char(after) in tuple(_PLACES) or (left in "GDKTZCYLS" and line.char(after) == "次"):
-            return True
+    is_letter = len(left) == 1 and left.isupper() and spoken != "两"
+    is_train = left in "GDKTZCYLS" and line.char(after) == "次"
+    if is_letter and (is_train or line.char(after) in tuple(_PLACES)):
+        return True
     if spoken == "两" or len(spoken) == 2 or not is_name or _counts(line, after):
         return False
     if spoken != "一":
@@ -176,7 +176,9 @@ def _takes_suffix(line: Line, at: int, after: int, suffix: str) -> bool:
     if not is_size and not (len(suffix) <= 2 and suffix.isupper()):
         return len(spoken) > 2 and len(suffix) <= 2
     if len(spoken) == 1:
-        return is_size or (spoken != "两" and (spoken not in "一零" or suffix[0] in "GMKTDV"))
+        if spoken == "两":
+            return is_size or suffix in ("G", "M", "K", "T")
+        return is_size or (spoken not in "一零" or suffix[0] in "GMKTDV")
     return not is_approximate_pair(spoken)
 
 
@@ -200,13 +202,9 @@ def match_digits(line: Line, numeral: Numeral) -> Match | None:
     spoken = line.text[numeral.begin : numeral.end]
     if "两" in spoken or (line.char(numeral.end) == "点" and line.amount(numeral.begin)):
         return None
-    if len(spoken) == 3 and _is_counting(spoken):
-        following = line.char(numeral.end)
-        if following in tuple(_COUNTED_TRIPLE) or line.follows(
-            numeral.end, "开始", "走", "跑", "起", "木"
-        ):
-            return Match(numeral.end)
-        if following and not following.isalnum() and numeral.begin == 0:
+    if len(spoken) == 3 and _is_counting(spoken) and not _is_announced(line, numeral.begin):
+        is_line = numeral.begin == 0 and numeral.end == len(line.text)
+        if not is_line and not _is_latin(line.char(numeral.begin - 1)):
             return Match(numeral.end)
     return _whole(numeral, numeral.written)
 
@@ -220,19 +218,24 @@ def match_code(line: Line, numeral: Numeral) -> Match | None:
     """One or two digits behind the word that announces a code: 工号三七, 尾号零五."""
     if numeral.kind == "fixed" or numeral.is_ten_up:
         return None
-    at = numeral.begin
-    for words in (_VERBS, _LINKS, _VERBS):
-        link = next((word for word in words if line.precedes(at, word)), "")
-        at -= len(link)
-    if line.lexicon.code_words.begin(line.text, at) == at:
+    if not _is_announced(line, numeral.begin):
         return None
     if "两" in line.text[numeral.begin : numeral.end]:
         return None
-    if numeral.is_small and not (line.is_boundary(numeral.end) and at == numeral.begin):
+    is_next = line.lexicon.code_words.begin(line.text, numeral.begin) < numeral.begin
+    if numeral.is_small and not (line.is_boundary(numeral.end) and is_next):
         return None
     if numeral.kind == "digits" and line.measure_end(numeral.end) > numeral.end:
         return None
     return _whole(numeral, numeral.written)
+
+
+def _is_announced(line: Line, at: int) -> bool:
+    """Whether a word for a code stands before ``at``: 密码是, 卡号后四位."""
+    for words in (_VERBS, _LINKS, _VERBS):
+        link = next((word for word in words if line.precedes(at, word)), "")
+        at -= len(link)
+    return line.lexicon.code_words.begin(line.text, at) < at
 
 
 def match_numbering(line: Line, numeral: Numeral) -> Match | None:

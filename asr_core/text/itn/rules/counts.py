@@ -31,9 +31,9 @@ def match_count(line: Line, numeral: Numeral) -> Match | None:
     if not numeral.is_ten_up:
         return None
     at = numeral.end
-    if line.text[numeral.begin : at] == "十":
-        if not (_is_counted(line, at) or line.char(at) in ("多", "余")):
-            return None
+    is_bare = line.text[numeral.begin : at] == "十"
+    if is_bare and not (_is_counted(line, at) or line.char(at) in ("多", "余")):
+        return None
     return Match(at, (Edit(numeral.begin, at, numeral.written),))
 
 

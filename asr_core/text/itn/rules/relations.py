@@ -59,7 +59,8 @@ def match_range(line: Line, numeral: Numeral) -> Match | None:
         return None
     if line.char(first.end) not in ("到", "至") or not line.is_free(first.end):
         return None
-    second = line.amount(first.end + 1)
+    sign_chars = 2 if line.follows(first.end + 1, "零下", "零上") else 0
+    second = line.amount(first.end + 1 + sign_chars)
     if second is None or line.char(second.end) == "来":
         return None
     spoken = line.text[second.begin : second.end]
