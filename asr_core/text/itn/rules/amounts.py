@@ -199,7 +199,7 @@ def match_unit(line: Line, numeral: Numeral) -> Match | None:
         return None
     begin, end = amount.end, line.unit_end(amount.end)
     if end == begin:
-        return None
+        return _seconds(line, amount)
     unit = line.text[begin:end]
     below = line.precedes(numeral.begin, "零下", "负")
     if unit == "度" and amount.is_small and not below and not _is_degree(line, amount, end):
@@ -213,11 +213,23 @@ def match_unit(line: Line, numeral: Numeral) -> Match | None:
     is_one = amount.is_small and line.text[amount.begin : amount.end] == "一" and not below
     if is_one and not _is_one(line, amount, unit, end):
         return None
-    part = _part(line, end) if unit in ("米", "度", "斤", "公斤", "平") else None
+    part = _part(line, end) if unit in ("米", "度", "斤", "公斤") else None
     if part is not None and part.written == "":
         return Match(part.end)
     edits = (_edit(amount),) if part is None else (_edit(amount), part)
     return Match(edits[-1].end if part else end, edits)
+
+
+def _seconds(line: Line, amount: Amount) -> Match | None:
+    """Results of races: 九秒五八, 三分二十秒."""
+    end = amount.end + 1
+    if line.char(amount.end) == "秒":
+        part = _part(line, end)
+        return Match(part.end, (_edit(amount), part)) if part and part.written else None
+    second = line.numeral(end) if line.char(amount.end) == "分" else None
+    if second is None or not second.is_ten_up or line.char(second.end) != "秒":
+        return None
+    return Match(second.end, (_edit(amount), Edit(second.begin, second.end, second.written)))
 
 
 def _is_degree(line: Line, amount: Amount, end: int) -> bool:

@@ -100,7 +100,9 @@ def _with_minutes(line: Line, hour: Numeral) -> Match | None:
 
 def _hour_only(line: Line, hour: Numeral) -> Match | None:
     at = hour.end + 1
-    near = _time_before(line, hour.begin)
+    near = _time_before(line, hour.begin) or (
+        hour.value >= 3 and line.char(hour.begin - 1) in ("早", "晚")
+    )
     if line.lexicon.points.end(line.text, at) > at or line.char(at) in tuple(_NOT_A_TIME):
         return None
     following = line.numeral(at)

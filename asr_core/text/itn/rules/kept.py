@@ -43,7 +43,7 @@ def _has_name_before(line: Line, numeral: Numeral) -> bool:
     if lexicon.lunar.begin(text, begin) < begin:
         return True
     if lexicon.eras.begin(text, begin) < begin:
-        return after == "年"
+        return after in ("年", "载")
     if lexicon.series.begin(text, begin) < begin:
         return after == "号"
     if lexicon.rulers.begin(text, begin) < begin:
