@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_NAMES = {"升腾": ("昇", "昇腾")}
+"""Simplified form, the character that tells the name from the word, and the name as it is."""
+
 
 class Simplifier:
     """Loads OpenCC's tables once. Safe to share between threads."""
@@ -21,10 +24,10 @@ class Simplifier:
         if text.isascii():
             return text
         converted = self._convert(text)
-        if len(converted) == len(text):
-            return converted
-        pairs = ((char, self._convert(char)) for char in text)
-        return "".join(new if len(new) == 1 else char for char, new in pairs)
+        if len(converted) != len(text):
+            pairs = ((char, self._convert(char)) for char in text)
+            converted = "".join(new if len(new) == 1 else char for char, new in pairs)
+        return _with_names(text, converted)
 
     def _convert(self, text: str) -> str:
         """OpenCC takes valid UTF-8 without NUL only; other characters pass through unchanged."""
@@ -36,3 +39,16 @@ class Simplifier:
             else char
             for char in text
         )
+
+
+def _with_names(text: str, converted: str) -> str:
+    """Names that keep a character which is simplified elsewhere: 昇腾 stays, 上昇 is 上升."""
+    for word, (char, name) in _NAMES.items():
+        if char not in text:
+            continue
+        start = converted.find(word)
+        while start >= 0:
+            if text[start] == char:
+                converted = converted[:start] + name + converted[start + len(word) :]
+            start = converted.find(word, start + 1)
+    return converted
