@@ -202,6 +202,8 @@ def match_digits(line: Line, numeral: Numeral) -> Match | None:
     spoken = line.text[numeral.begin : numeral.end]
     if "两" in spoken or (line.char(numeral.end) == "点" and line.amount(numeral.begin)):
         return None
+    if _is_counting(spoken) and line.char(numeral.end) in tuple("线类级等楼"):
+        return Match(numeral.end)
     if len(spoken) == 3 and _is_counting(spoken) and not _is_announced(line, numeral.begin):
         is_line = numeral.begin == 0 and numeral.end == len(line.text)
         if not is_line and not _is_latin(line.char(numeral.begin - 1)):
