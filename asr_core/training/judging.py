@@ -19,13 +19,17 @@ from asr_core.training.scoring import Part
 from asr_core.training.sources import VALIDATION_WEIGHTS
 
 _ROWS = 64
+_SHORTEST, _LONGEST = 20, 200
 _SEED = 7
 
 
 def validation_parts(
     corpus: Corpus, network: Path, *, threads: int, timed: bool = False, every: int = 1
 ) -> dict[str, Part]:
-    """Log-probabilities of all validation texts, each source with its weight.
+    """Log-probabilities of validation texts, each source with its weight.
+
+    Paragraphs of 20 to 200 words are read: shorter ones have no marks inside, and long ones, which
+    only some sources have, would outweigh the others.
 
     Args:
         corpus: holds the texts.
@@ -37,7 +41,8 @@ def validation_parts(
     session = OnnxSession(network, threads=threads)
     parts = {}
     for name, paragraphs in corpus.validation.items():
-        chosen = list(range(0, len(paragraphs), every))
+        lengths = np.diff(paragraphs.starts)
+        chosen = np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST))[::every].tolist()
         if chosen:
             weight = VALIDATION_WEIGHTS.get(name, 0) / len(chosen)
             parts[name] = _part(session, corpus.vocabulary, paragraphs, chosen, timed, weight)

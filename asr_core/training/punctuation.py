@@ -144,8 +144,9 @@ def _figures(parts: dict[str, Part], biases: Float32) -> dict[str, float]:
 def _sources_page(corpus: Corpus) -> str:
     return (
         "# Texts that the punctuation network has learnt from\n\n"
-        "The network holds weights, no text. Share: part of all units read in the training.\n\n"
-        + licence_table(list(corpus.sources))
+        "The files beside this one hold weights, frequent words and frequent pairs of words, and\n"
+        "no sentences. Share: the part of what is read at the start of the training; a scarce\n"
+        "source is read less and less.\n\n" + licence_table(list(corpus.sources))
     )
 
 

@@ -128,8 +128,9 @@ class Sampler:
         """Shares at one step: what is scarce is read less and less, before it is known by heart."""
         units = number * self._options.rows * self._options.length
         readings = self._shares * units / self._lengths
-        shares = self._shares / (1.0 + readings / self._options.patience)
-        return shares / shares.sum()
+        shares: Float64 = self._shares / (1.0 + readings / self._options.patience)
+        shares /= shares.sum()
+        return shares
 
     def _draw(self, random: np.random.Generator, shares: Float64) -> Paragraphs:
         return self._parts[int(random.choice(len(self._parts), p=shares))]
