@@ -67,7 +67,10 @@ class Equipment:
         """
         with self._lock:
             if self._normalizer is None:
-                self._normalizer = RuleNormalizer(self._settings.itn_rules)
+                self._normalizer = RuleNormalizer(
+                    self._settings.itn_rules,
+                    allow_patterns=self._settings.itn_patterns == "on",
+                )
             return self._normalizer
 
     def stages(self) -> Stages:

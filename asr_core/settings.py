@@ -24,6 +24,7 @@ else:
 _CHOICES: dict[str, tuple[str, ...]] = {
     "vad": ("silero", "fsmn", "off"),
     "punctuation": ("own", "tagger", "ct-punc"),
+    "itn_patterns": ("off", "on"),
     "locale": ("zh-CN", "en"),
     "log_level": ("DEBUG", "INFO", "WARNING", "ERROR"),
 }
@@ -41,7 +42,7 @@ class Settings:
     host: str = "127.0.0.1"  # address to listen on
     port: int = 7860  # port of the page
     model: str = "whisper-base"  # recognizer
-    model_dir: Path | None = None  # folder that already holds the embedded model's files
+    model_dir: Path | None = None  # folder that already holds the recognizer's files
     device: str = "auto"  # auto, cpu, npu or npu:N
     threads: int = 0  # CPU threads of the recognizer; 0 takes the usable cores, 8 at most
     batch_windows: int = 4  # windows of speech (14 s) in one batch
@@ -49,6 +50,7 @@ class Settings:
     fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
     punctuation: str = "own"  # own, tagger, or ct-punc for FunASR's CT-Transformer
     ct_punc_dir: Path | None = None  # folder of CT-Transformer; models/ct-punc in the data folder
+    itn_patterns: str = "off"  # on: lines "re: pattern => replacement" of itn_rules.txt count
     max_hours: int = 24  # longer recordings are cut off there, with a warning
     decode_stall_s: int = 60  # longest time that decoding may take without giving any sound
     batch_roots: tuple[Path, ...] | None = None  # folders that the page offers, separated by ":"
@@ -58,6 +60,7 @@ class Settings:
     tmp_max_age_h: int = 24  # temporary files older than this are deleted
     tmp_max_mb: int = 4096  # temporary files are deleted, oldest first, above this
     hub_url: str = "https://huggingface.co"  # where the embedded model is fetched as a last resort
+    modelscope_url: str = "https://www.modelscope.cn"  # where FunASR's models are fetched
     log_level: str = "INFO"  # DEBUG, INFO, WARNING or ERROR
 
     def __post_init__(self) -> None:

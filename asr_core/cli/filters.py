@@ -86,7 +86,11 @@ def _itn(arguments: argparse.Namespace, settings: Settings) -> int:
             value=str(arguments.rules),
             allowed="FILE",
         )
-    normalizer = RuleNormalizer(arguments.rules or settings.itn_rules)
+    normalizer = RuleNormalizer(
+        arguments.rules or settings.itn_rules, allow_patterns=settings.itn_patterns == "on"
+    )
+    for problem in normalizer.problems:
+        tell(f"{problem.file}:{problem.line}: {problem.reason}")
     style = ItnStyle(arguments.dates, arguments.clock, arguments.percent)
     return _run(lambda line: normalizer.write(line, style=style), settings)
 

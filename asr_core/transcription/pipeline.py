@@ -47,6 +47,7 @@ _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 _FIRST_GROUP_PASSES = 1  # small, so that the first words appear soon; doubled from group to group
 _SILENT_PROGRESS_SAMPLES = 60 * SAMPLE_RATE_HZ  # progress is told at least this often
 _TOLERATED_GAP_MS = 1000  # breaths and clicks that the detector took for speech
+_MOST_PLACES = 5  # lines of the user's rules that a warning names
 _FAILED = {
     "hotwords": "Hotwords were not looked for in part of the text",
     "punctuation": "Part of the punctuation is the recognizer's own",
@@ -369,6 +370,11 @@ class _Run:
         for stage, message in _FAILED.items():
             if stage in failed:
                 yield TranscriptWarning(stage, message)
+        problems = self.stages.normalizer.problems if self.stages.normalizer else ()
+        if self.options.itn and problems:
+            places = tuple(f"{problem.file}:{problem.line}" for problem in problems[:_MOST_PLACES])
+            message = f"Own rules that cannot be used: {', '.join(places)}"
+            yield TranscriptWarning("itn_rules", message, names=places)
         if self.words.rejected:
             names = tuple(entry.text for entry in self.words.rejected)
             message = f"Hotwords left out: {', '.join(names)}"

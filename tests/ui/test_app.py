@@ -127,7 +127,7 @@ def test_building_the_page_loads_no_model_runtime(tmp_path):
         f"settings = Settings(home=Path({str(tmp_path)!r}))\n"
         "with Engine(settings) as engine:\n"
         "    build_app(engine, settings)\n"
-        "heavy = {'mindspore', 'ctranslate2', 'faster_whisper', 'onnxruntime', 'av', 'wetext'}\n"
+        "heavy = {'mindspore', 'ctranslate2', 'faster_whisper', 'onnxruntime', 'av', 'pypinyin'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run(

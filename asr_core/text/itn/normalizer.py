@@ -25,6 +25,11 @@ _DEFAULT_STYLE = ItnStyle()
 class InverseNormalizer(Protocol):
     """Finds what is written differently from how it is spoken."""
 
+    @property
+    def problems(self) -> tuple[RuleProblem, ...]:
+        """Lines of the user's own rules that cannot be used, as the file is now."""
+        ...
+
     def spans(
         self,
         tokens: Sequence[Token],
@@ -68,7 +73,7 @@ class RuleNormalizer:
 
     @property
     def problems(self) -> tuple[RuleProblem, ...]:
-        """Lines of the user's file that cannot be used, as the file is now."""
+        """Lines of the user's own rules that cannot be used, as the file is now."""
         return self._current().problems
 
     def spans(

@@ -50,6 +50,7 @@ class Broken:
     """Every stage at once, and each fails."""
 
     name = "broken"
+    problems = ()
 
     def score(self, words: Sequence[str], pauses_ms: Sequence[int] | None) -> Float32:
         raise NormalizationError("no", reason="no")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,10 @@ from asr_core.events import Progress
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.whisper import WhisperRecognizer
 from asr_core.results import Transcript
+from asr_core.text.itn.normalizer import RuleNormalizer
+from asr_core.text.punctuation.lines import strip_marks
+from asr_core.text.punctuation.marks import Punctuator
+from asr_core.text.punctuation.opening import open_punctuation
 from asr_core.text.scoring import cer
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import TranscribeOptions
@@ -175,6 +180,40 @@ def test_a_missing_normalizer_is_told(sample: Path, stages: Stages) -> None:
     transcript = transcribe(sample, TranscribeOptions(), Stages(stages.worker, None, "silero"))
     assert "二十六位" in transcript.text
     assert [warning.code for warning in transcript.warnings] == ["normalization"]
+
+
+def test_own_rules_count_and_those_that_cannot_are_named(
+    sample: Path, stages: Stages, tmp_path: Path
+) -> None:
+    rules = tmp_path / "itn_rules.txt"
+    rules.write_text("二十六位 => 二十六名\nre: (二十)六 => x\n", encoding="utf-8")
+    own = replace(stages, normalizer=RuleNormalizer(rules))
+    transcript = transcribe(sample, TranscribeOptions(), own)
+    assert "二十六名" in transcript.text
+    assert "二十六位" in transcript.spoken_text
+    warned = [(warning.code, warning.names) for warning in transcript.warnings]
+    assert warned == [("itn_rules", ("itn_rules.txt:2",))]
+
+
+def test_hotwords_are_corrected_counted_and_refused_by_name(sample: Path, stages: Stages) -> None:
+    words = ("昇腾", "例会", "达摩院", "太" * 41, "率会 => 例会", "力会 => 例会")
+    transcript = transcribe(sample, TranscribeOptions(hotwords=words), stages)
+    assert "例会" in transcript.text
+    assert [use.word for use in transcript.hotwords] == ["昇腾", "例会", "达摩院"]
+    assert [(w.code, w.names) for w in transcript.warnings] == [("hotwords_left_out", ("太" * 41,))]
+    bare = transcribe(sample, TranscribeOptions(), stages)
+    assert transcript.spoken_text == bare.spoken_text
+
+
+def test_restored_marks_replace_the_recognizers(sample: Path, stages: Stages) -> None:
+    opened = replace(
+        stages, open_punctuator=lambda name: Punctuator(open_punctuation(name, threads=1))
+    )
+    transcript = transcribe(sample, TranscribeOptions(marks="tagger"), opened)
+    bare = transcribe(sample, TranscribeOptions(punctuation=False), stages)
+    assert strip_marks(transcript.spoken_text) == strip_marks(bare.spoken_text)
+    assert transcript.text[-1] in "。！？"
+    assert sum(mark in transcript.text for mark in "，。") == 2
 
 
 def test_a_closed_worker_refuses(model_folder: Path) -> None:
