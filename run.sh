@@ -192,8 +192,7 @@ from asr_core.settings import Settings
 
 try:
     settings = Settings.from_env(os.environ)
-    store = ModelStore(settings.models, model_dir=settings.model_dir, hub_url=settings.hub_url)
-    store.ensure(settings.model)
+    ModelStore.of(settings).ensure(settings.model)
 except AsrError as error:
     sys.exit(" / ".join(describe(error, locale) for locale in LOCALES))
 PYTHON

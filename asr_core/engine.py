@@ -99,9 +99,7 @@ class Engine(BatchDoor, EvaluationDoor):
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._models = ModelStore(
-            settings.models, model_dir=settings.model_dir, hub_url=settings.hub_url
-        )
+        self._models = ModelStore.of(settings)
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
         self._equipment = Equipment(settings, self._models)
@@ -392,7 +390,7 @@ class Engine(BatchDoor, EvaluationDoor):
                 name=entry.name,
                 title=entry.title,
                 licence=entry.licence,
-                size_bytes=entry.size_bytes,
+                size_bytes=self._models.size_bytes(entry.name),
                 state=self._models.state(entry.name).value,
                 active=entry.name == self._settings.model,
                 path=self._models.folder(entry.name),

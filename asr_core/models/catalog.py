@@ -1,12 +1,12 @@
 """The models that the product knows: their files, exact contents and where they come from.
 
-Owns the pinned sizes and hashes. Knows nothing of folders on disk (``store``) and nothing of
-the libraries that execute a model.
+Owns the pinned sizes and hashes, and the names of files whose hashes the hub states. Knows
+nothing of folders on disk (``store``) and nothing of the libraries that execute a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -67,6 +67,41 @@ class ModelLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """Files of a model on ModelScope; the hub states their sizes and hashes when it is asked.
+
+    Attributes:
+        repos: ``owner/name``, preferred first; the first that offers the required files is used.
+        required: for each file the names that will do, preferred first.
+        optional: fetched where the hub has them.
+    """
+
+    repos: tuple[str, ...]
+    required: tuple[tuple[str, ...], ...]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that a file of the model may have."""
+        return tuple(name for names in self.required for name in names) + self.optional
+
+    def missing(self, present: Container[str]) -> tuple[str, ...]:
+        """What is lacking of the required files, names that will do joined by slashes."""
+        return tuple(
+            " / ".join(names)
+            for names in self.required
+            if not any(name in present for name in names)
+        )
+
+    def chosen(self, present: Container[str]) -> tuple[str, ...]:
+        """The preferred names among those that are present."""
+        required = [[name for name in names if name in present][:1] for names in self.required]
+        return tuple(name for names in required for name in names) + tuple(
+            name for name in self.optional if name in present
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ModelEntry:
     """One model.
 
@@ -74,22 +109,25 @@ class ModelEntry:
         name: what settings and the command line call it.
         title: what people read.
         licence: SPDX identifier of the weights' licence.
-        family: the recognizer that drives it (``whisper``).
-        layouts: accepted sets of files, preferred first; the hub serves the first.
+        family: what drives it: ``whisper``, ``paraformer``, ``fsmn_vad`` or ``ct_transformer``.
+        layouts: accepted sets of files with pinned contents, preferred first; the hub serves the
+            first.
         hub_repo: ``owner/name`` on the model hub.
+        listed: the files instead of ``layouts`` and ``hub_repo``, where contents are not pinned.
     """
 
     name: str
     title: str
     licence: str
     family: str
-    layouts: tuple[ModelLayout, ...]
-    hub_repo: str
+    layouts: tuple[ModelLayout, ...] = ()
+    hub_repo: str = ""
+    listed: ListedFiles | None = None
 
     @property
-    def size_bytes(self) -> int:
-        """Disk space of the preferred layout."""
-        return self.layouts[0].size_bytes
+    def size_bytes(self) -> int | None:
+        """Disk space of the preferred layout; ``None`` where only the hub knows it."""
+        return self.layouts[0].size_bytes if self.layouts else None
 
     def hub_path(self, file: ModelFile) -> str:
         """Path of a file below the hub's address."""
@@ -177,8 +215,69 @@ WHISPER_BASE = ModelEntry(
     hub_repo="Systran/faster-whisper-base",
 )
 
-CATALOGUE: Mapping[str, ModelEntry] = MappingProxyType({WHISPER_BASE.name: WHISPER_BASE})
-"""Every known model by name."""
+_FUNASR_LICENCE = "Apache-2.0"
+_NETWORK = ("model_quant.onnx", "model.onnx")
+_FULL_NETWORK = ("model.onnx", "model_quant.onnx")
+
+SEACO_PARAFORMER = ModelEntry(
+    name="seaco-paraformer",
+    title="SeACo-Paraformer large",
+    licence=_FUNASR_LICENCE,
+    family="paraformer",
+    listed=ListedFiles(
+        repos=(
+            "iic/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-onnx",
+            # FunASR's own export of the published checkpoint, uploaded by a user of the hub.
+            "marxyz/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-onnx-quant",
+        ),
+        required=(
+            ("config.yaml",),
+            ("tokens.json",),
+            ("am.mvn",),
+            _NETWORK,
+            ("model_eb_quant.onnx", "model_eb.onnx"),
+        ),
+        optional=("seg_dict", "configuration.json"),
+    ),
+)
+PARAFORMER = ModelEntry(
+    name="paraformer",
+    title="Paraformer large",
+    licence=_FUNASR_LICENCE,
+    family="paraformer",
+    listed=ListedFiles(
+        repos=("iic/speech_paraformer-large_asr_nat-zh-cn-16k-common-vocab8404-onnx",),
+        required=(("config.yaml",), ("tokens.json",), ("am.mvn",), _NETWORK),
+        optional=("seg_dict", "configuration.json"),
+    ),
+)
+FSMN_VAD = ModelEntry(
+    name="fsmn-vad",
+    title="FSMN-VAD",
+    licence=_FUNASR_LICENCE,
+    family="fsmn_vad",
+    listed=ListedFiles(
+        repos=("iic/speech_fsmn_vad_zh-cn-16k-common-onnx",),
+        required=(("config.yaml",), ("am.mvn",), _FULL_NETWORK),
+        optional=("configuration.json",),
+    ),
+)
+CT_PUNC = ModelEntry(
+    name="ct-punc",
+    title="CT-Transformer",
+    licence=_FUNASR_LICENCE,
+    family="ct_transformer",
+    listed=ListedFiles(
+        repos=("iic/punc_ct-transformer_zh-cn-common-vocab272727-onnx",),
+        required=(("config.yaml",), ("tokens.json",), _FULL_NETWORK),
+        optional=("configuration.json",),
+    ),
+)
+
+CATALOGUE: Mapping[str, ModelEntry] = MappingProxyType(
+    {entry.name: entry for entry in (WHISPER_BASE, SEACO_PARAFORMER, PARAFORMER, FSMN_VAD, CT_PUNC)}
+)
+"""Every known model by name, the embedded one first."""
 
 
 def find_entry(name: str, catalogue: Mapping[str, ModelEntry] = CATALOGUE) -> ModelEntry:

@@ -1,33 +1,28 @@
-"""Fetch one file of a model over HTTP: resumed after a cut, checked before it gets its name.
-
-Uses ``urllib.request``: the standard library follows redirects and the system's proxy settings,
-and a start without any package installed can still fetch a model.
-"""
+"""Fetch one file of a model over HTTP: resumed after a cut, checked before it gets its name."""
 
 from __future__ import annotations
 
 import http.client
 import logging
 import re
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from asr_core.errors import ModelError, ModelIntegrityError
 from asr_core.models.catalog import ModelFile
 from asr_core.models.files import BLOCK_BYTES, sha256_of, size_of, sync_folder, synced
+from asr_core.models.transport import (
+    FRUITLESS_TRIES,
+    BrokenConnectionError,
+    Pauses,
+    RefusedError,
+    open_url,
+)
 
-TIMEOUT_S = 30.0
-"""Longest wait for the server to connect or to send the next bytes."""
-
-FRUITLESS_TRIES = 3
-"""Consecutive tries without one new byte after which the network counts as unusable."""
-
-_RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+_CONTENT_TRIES = 2
+"""Times that a whole file with other content than announced is fetched."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,17 +35,15 @@ class Download:
         model: name of the model, for messages.
         url: ``http`` or ``https`` address of the file.
         file: expected length and content.
-        retry_delay_s: pause before a connection that broke is tried again.
+        setting: variable that names the hub, for messages.
+        pauses: between two tries.
     """
 
     model: str
     url: str
     file: ModelFile
-    retry_delay_s: float = 1.0
-
-
-class _ConnectionBrokenError(Exception):
-    """The server or the way to it failed in a manner that another try may mend."""
+    setting: str
+    pauses: Pauses = field(default_factory=Pauses)
 
 
 def fetch(download: Download, target: Path, on_bytes: Callable[[int], None]) -> None:
@@ -62,7 +55,7 @@ def fetch(download: Download, target: Path, on_bytes: Callable[[int], None]) -> 
         on_bytes: called with the bytes of this file present so far.
 
     Raises:
-        ModelIntegrityError: the server offers other content than the published one.
+        ModelIntegrityError: the server offers other content than the announced one.
         ModelError: ``reason`` is ``network``; the server cannot be reached or refuses.
         OSError: the disk refused a write.
     """
@@ -70,20 +63,30 @@ def fetch(download: Download, target: Path, on_bytes: Callable[[int], None]) -> 
         on_bytes(download.file.size_bytes)
         return
     partial = target.with_name(f"{target.name}.part")
-    resumed = bool(size_of(partial))
-    _fill(download, partial, on_bytes)
-    if sha256_of(partial) != download.file.sha256:
-        partial.unlink()
-        if not resumed:
-            raise _wrong_content(download)
-        # The beginning was written by an earlier process and may stem from another server.
-        _log.warning("refetching model=%s file=%s", download.model, download.file.name)
+    for _ in range(_CONTENT_TRIES):
         _fill(download, partial, on_bytes)
-        if sha256_of(partial) != download.file.sha256:
-            partial.unlink()
-            raise _wrong_content(download)
-    partial.replace(target)
-    sync_folder(target.parent)
+        if sha256_of(partial) == download.file.sha256:
+            partial.replace(target)
+            sync_folder(target.parent)
+            return
+        # The beginning may have been written by an earlier process and stem from another server.
+        partial.unlink()
+        _log.warning("wrong content model=%s file=%s", download.model, download.file.name)
+    raise _wrong_content(download)
+
+
+def unreachable(model: str, file: str, url: str, setting: str, cause: str) -> ModelError:
+    """The error for a hub that does not give a file."""
+    return ModelError(
+        f"{file} of model {model} cannot be fetched from {url} ({cause}); check the network, set "
+        f"{setting} to a reachable mirror, or copy the model's folder from another machine",
+        name=model,
+        reason="network",
+        file=file,
+        url=url,
+        setting=setting,
+        cause=cause,
+    )
 
 
 def _fill(download: Download, partial: Path, on_bytes: Callable[[int], None]) -> None:
@@ -91,12 +94,14 @@ def _fill(download: Download, partial: Path, on_bytes: Callable[[int], None]) ->
     expected = download.file.size_bytes
     if (size_of(partial) or 0) > expected:
         partial.unlink()
+    if not expected:
+        partial.touch()
     most, fruitless = size_of(partial) or 0, 0
     while (size_of(partial) or 0) < expected:
         try:
             _request(download, partial, on_bytes)
-            cause: _ConnectionBrokenError | None = None
-        except _ConnectionBrokenError as exc:
+            cause = BrokenConnectionError("the connection ended early")
+        except BrokenConnectionError as exc:
             cause = exc
         present = size_of(partial) or 0
         if present >= expected:
@@ -104,26 +109,22 @@ def _fill(download: Download, partial: Path, on_bytes: Callable[[int], None]) ->
         fruitless = 0 if present > most else fruitless + 1
         most = max(most, present)
         if fruitless >= FRUITLESS_TRIES:
-            raise _network(download, str(cause or "the connection ended early")) from cause
+            raise _network(download, str(cause)) from cause
         _log.info("resuming model=%s file=%s at=%d", download.model, partial.stem, present)
-        time.sleep(download.retry_delay_s)
+        download.pauses.take(fruitless, cause.wait_s)
 
 
 def _request(download: Download, partial: Path, on_bytes: Callable[[int], None]) -> None:
     """One request for what is missing; appends, or starts over if the server sends everything."""
     present = size_of(partial) or 0
-    # Only http and https addresses come here: the store refuses every other scheme.
-    request = urllib.request.Request(download.url)  # noqa: S310
-    if present:
-        request.add_header("Range", f"bytes={present}-")
     try:
-        response = urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310
-    except urllib.error.HTTPError as exc:
-        with exc:
-            _refused(download, partial, exc)
-        return
-    except (OSError, http.client.HTTPException) as exc:
-        raise _ConnectionBrokenError(str(exc)) from exc
+        response = open_url(download.url, present)
+    except RefusedError as exc:
+        if exc.status == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            # Nothing follows what is there, though it is too short: start from the first byte.
+            partial.unlink(missing_ok=True)
+            raise BrokenConnectionError(str(exc)) from exc
+        raise _network(download, str(exc)) from exc
     with response:
         start = _first_byte(download, response, present)
         with synced(partial, "r+b" if partial.exists() else "wb") as out:
@@ -132,21 +133,11 @@ def _request(download: Download, partial: Path, on_bytes: Callable[[int], None])
             _copy(download, response, out, on_bytes)
 
 
-def _refused(download: Download, partial: Path, exc: urllib.error.HTTPError) -> None:
-    if exc.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        # Nothing follows what is there, though it is too short: start from the first byte.
-        partial.unlink(missing_ok=True)
-        raise _ConnectionBrokenError(f"HTTP {exc.code}") from exc
-    if exc.code in _RETRYABLE_STATUS:
-        raise _ConnectionBrokenError(f"HTTP {exc.code}") from exc
-    raise _network(download, f"HTTP {exc.code} {exc.reason}") from exc
-
-
 def _first_byte(download: Download, response: http.client.HTTPResponse, present: int) -> int:
     """Position of the first byte of the body; 0 if the server ignored the range.
 
     Raises:
-        ModelIntegrityError: the announced length is not the published one.
+        ModelIntegrityError: the announced length is not the expected one.
     """
     if response.status == http.HTTPStatus.PARTIAL_CONTENT:
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
@@ -171,7 +162,7 @@ def _copy(
         try:
             block = response.read1(BLOCK_BYTES)
         except (OSError, http.client.HTTPException) as exc:
-            raise _ConnectionBrokenError(str(exc)) from exc
+            raise BrokenConnectionError(str(exc)) from exc
         if not block:
             return
         if out.tell() + len(block) > download.file.size_bytes:
@@ -182,20 +173,16 @@ def _copy(
 
 
 def _network(download: Download, cause: str) -> ModelError:
-    return ModelError(
-        f"{download.url} cannot be fetched ({cause}); check the network, or set ASR_HUB_URL to a "
-        "reachable mirror, or ASR_MODEL_DIR to a folder that holds the files",
-        name=download.model,
-        reason="network",
-        url=download.url,
-        cause=cause,
-    )
+    return unreachable(download.model, download.file.name, download.url, download.setting, cause)
 
 
 def _wrong_content(download: Download) -> ModelIntegrityError:
     return ModelIntegrityError(
-        f"{download.url} does not offer the published content of {download.file.name}; "
-        "set ASR_HUB_URL to another mirror",
+        f"{download.url} does not offer the announced content of {download.file.name}; "
+        f"set {download.setting} to another mirror",
         name=download.model,
+        reason="hub",
         path=download.url,
+        file=download.file.name,
+        setting=download.setting,
     )

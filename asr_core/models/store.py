@@ -1,29 +1,32 @@
 """The models on this machine: find, put together, download and verify their files.
 
 Owns the models folder. A model's files come from a folder that the user names, from installed
-data packages, or from the model hub, and are always checked against the catalogue's hashes.
-Knows nothing of the libraries that execute a model.
+data packages, or from a model hub. They are checked against the catalogue's hashes, or against
+those that the hub stated when they were fetched. Knows nothing of the libraries that execute a
+model.
 """
 
 from __future__ import annotations
 
-import enum
 import functools
 import importlib
-import importlib.util
 import logging
-import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from asr_core.errors import ModelError, ModelFileMissingError, ModelIntegrityError, SettingsError
-from asr_core.models.catalog import CATALOGUE, ModelEntry, ModelFile, ModelLayout, find_entry
+from asr_core.errors import ModelError, ModelFileMissingError, ModelIntegrityError
+from asr_core.models.catalog import CATALOGUE, ModelEntry, ModelFile, find_entry
 from asr_core.models.download import Download, fetch
-from asr_core.models.files import join_files, locked, sha256_of, size_of, sync_folder
+from asr_core.models.files import locked, size_of, sync_folder
+from asr_core.models.inspection import Finding, Inspector, ModelState, known_bytes
+from asr_core.models.manifest import MANIFEST_FILE, ManifestError, read_manifest, write_manifest
+from asr_core.models.packages import join_layout, package_folder
+from asr_core.models.shipment import Hubs, pack
 from asr_core.models.stamp import StampBook
+from asr_core.settings import Settings
 
 SPARE_BYTES = 64 << 20
 """Disk space that stays free beside a model being written."""
@@ -32,23 +35,7 @@ ProgressSink = Callable[[int, int], None]
 """Called with the bytes that are done and the bytes in total."""
 
 _log = logging.getLogger(__name__)
-
-
-class ModelState(str, enum.Enum):
-    """``damaged`` means that some files are there, but not all or not with their content."""
-
-    INSTALLED = "installed"
-    MISSING = "missing"
-    DAMAGED = "damaged"
-
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """What is in a folder; ``path`` is the first file at fault, ``absent`` if it is not there."""
-
-    state: ModelState
-    path: Path
-    absent: bool = False
+_NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 
 
 class ModelStore:
@@ -58,27 +45,39 @@ class ModelStore:
         self,
         models_dir: Path,
         *,
-        model_dir: Path | None = None,
-        hub_url: str = "https://huggingface.co",
+        folders: Mapping[str, Path] = _NO_FOLDERS,
+        hubs: Hubs | None = None,
         catalogue: Mapping[str, ModelEntry] = CATALOGUE,
-        retry_delay_s: float = 1.0,
     ) -> None:
         """Nothing is read or written here.
 
         Args:
             models_dir: folder of the installation's own copies, created when needed.
-            model_dir: folder of the user that holds a model's files; it is used in place, never
-                written to, and wins over every other source.
-            hub_url: address of the model hub or of a mirror of it.
+            folders: by model, folders of the user that hold its files; they are used in place,
+                never written to, and win over every other source.
+            hubs: where models are fetched.
             catalogue: the known models.
-            retry_delay_s: pause before a broken connection is tried again.
         """
         self._models_dir = models_dir
-        self._model_dir = model_dir
-        self._hub_url = hub_url.rstrip("/")
+        self._folders = folders
+        self._hubs = hubs or Hubs()
         self._catalogue = catalogue
-        self._retry_delay_s = retry_delay_s
         self._stamps = StampBook(models_dir)
+        self._inspector = Inspector(self._stamps)
+
+    @classmethod
+    def of(cls, settings: Settings) -> ModelStore:
+        """The store of an installation; the folders that its settings name are the user's."""
+        named = {
+            settings.model: settings.model_dir,
+            "fsmn-vad": settings.fsmn_dir,
+            "ct-punc": settings.ct_punc_dir,
+        }
+        return cls(
+            settings.models,
+            folders={name: folder for name, folder in named.items() if folder is not None},
+            hubs=Hubs(settings.hub_url, settings.modelscope_url),
+        )
 
     def folder(self, name: str) -> Path:
         """Where a model's files are or will be.
@@ -87,7 +86,27 @@ class ModelStore:
             UnknownModelError: no model has that name.
         """
         entry = find_entry(name, self._catalogue)
-        return self._model_dir or self._models_dir / entry.name
+        return self._folders.get(entry.name) or self._models_dir / entry.name
+
+    def size_bytes(self, name: str) -> int | None:
+        """Disk space that a model takes, or will take; ``None`` while only its hub knows.
+
+        Raises:
+            UnknownModelError: no model has that name.
+        """
+        return known_bytes(find_entry(name, self._catalogue), self.folder(name))
+
+    def source(self, name: str) -> str:
+        """Repository that an installed model was fetched from; empty where nothing tells.
+
+        Raises:
+            UnknownModelError: no model has that name.
+        """
+        try:
+            manifest = read_manifest(self.folder(name))
+        except (ManifestError, OSError):
+            return ""
+        return manifest.repo if manifest else ""
 
     def state(self, name: str) -> ModelState:
         """What is there. Hashes only files that changed since they were last hashed.
@@ -108,11 +127,15 @@ class ModelStore:
         return self._state(name, full=True)
 
     def ensure(self, name: str) -> Path:
-        """The folder with a model's verified files, put together from data packages if needed.
+        """The folder with a model's files, put together from data packages if needed.
+
+        They are verified wherever it is known what they should be: always, but for files that the
+        user brought without the manifest that :meth:`install` writes.
 
         Raises:
             UnknownModelError: no model has that name.
-            ModelFileMissingError: nothing on this machine holds the files.
+            ModelFileMissingError: nothing on this machine holds the files; names every one that
+                is missing.
             ModelIntegrityError: the files found do not have their published content.
             ModelError: ``reason`` is ``disk_full`` or ``storage``.
         """
@@ -133,7 +156,8 @@ class ModelStore:
             UnknownModelError: no model has that name.
             ModelFileMissingError: the folder named by the user lacks the files.
             ModelIntegrityError: that folder or the hub holds other content.
-            ModelError: ``reason`` is ``network``, ``disk_full`` or ``storage``.
+            ModelError: ``reason`` is ``network``, ``listing`` (the hub does not offer the files),
+                ``disk_full`` or ``storage``.
             SettingsError: the hub's address is not usable.
         """
         entry = find_entry(name, self._catalogue)
@@ -141,10 +165,10 @@ class ModelStore:
             try:
                 return self._ensure(entry)
             except (ModelFileMissingError, ModelIntegrityError):
-                if self._model_dir is not None:
+                if name in self._folders:
                     raise
             with self._lock():
-                if self._find(entry).state is not ModelState.INSTALLED:
+                if not self._find(entry).state.usable:
                     self._download(entry, on_progress or _ignore)
                 return self.folder(name)
 
@@ -155,13 +179,13 @@ class ModelStore:
 
     def _ensure(self, entry: ModelEntry) -> Path:
         finding = self._find(entry)
-        if finding.state is ModelState.INSTALLED:
+        if finding.state.usable:
             return self.folder(entry.name)
-        if self._model_dir is not None:
-            raise _fault(entry, finding)
+        if entry.name in self._folders or not entry.layouts:
+            raise self._fault(entry, finding)
         with self._lock():
             finding = self._find(entry)
-            if finding.state is not ModelState.INSTALLED:
+            if not finding.state.usable:
                 self._join_from_packages(entry, finding)
             return self.folder(entry.name)
 
@@ -172,44 +196,26 @@ class ModelStore:
     def _storage_errors(self, entry: ModelEntry) -> AbstractContextManager[None]:
         return _StorageErrors(entry, self._models_dir)
 
-    def _find(self, entry: ModelEntry, *, full: bool = False) -> _Finding:
-        folder = self.folder(entry.name)
-        layout = _layout_in(folder, entry)
-        absent = [file for file in layout.files if size_of(folder / file.name) is None]
-        if len(absent) == len(layout.files):
-            return _Finding(ModelState.MISSING, folder / layout.main_file.name, absent=True)
-        if absent:
-            return _Finding(ModelState.DAMAGED, folder / absent[0].name, absent=True)
-        for file in layout.files:
-            if size_of(folder / file.name) != file.size_bytes:
-                return _Finding(ModelState.DAMAGED, folder / file.name)
-        for file in layout.files:
-            path = folder / file.name
-            if (full or not self._stamps.vouches(path, file.sha256)) and not self._hash(path, file):
-                return _Finding(ModelState.DAMAGED, path)
-        return _Finding(ModelState.INSTALLED, folder)
+    def _find(self, entry: ModelEntry, *, full: bool = False) -> Finding:
+        return self._inspector.inspect(entry, self.folder(entry.name), full=full)
 
-    def _hash(self, path: Path, file: ModelFile) -> bool:
-        stamp = self._stamps.take(path)
-        if sha256_of(path) != file.sha256:
-            return False
-        self._stamps.record(path, stamp, file.sha256)
-        return True
+    def _fault(self, entry: ModelEntry, finding: Finding) -> ModelError:
+        return _fault(entry, finding, own=entry.name in self._folders)
 
-    def _join_from_packages(self, entry: ModelEntry, finding: _Finding) -> None:
+    def _join_from_packages(self, entry: ModelEntry, finding: Finding) -> None:
         """Build the folder from the first pair of packages that yields the published content."""
-        fault: ModelError = _fault(entry, finding)
+        fault: ModelError = self._fault(entry, finding)
         importlib.invalidate_caches()
         for layout in entry.layouts:
-            folders = {package: _package_folder(package) for package in layout.packages}
+            folders = {package: package_folder(package) for package in layout.packages}
             located = {package: path for package, path in folders.items() if path is not None}
             if not layout.packages or len(located) < len(folders):
                 continue
             self._require_space(entry, layout.size_bytes)
             work = self._fresh_folder(f".{entry.name}.joining")
-            broken = _join_layout(layout, located, work)
+            broken = join_layout(layout, located, work)
             if broken is None:
-                self._publish(entry, work)
+                self._publish(entry, work, layout.files)
                 _log.info("model joined from packages name=%s", entry.name)
                 return
             shutil.rmtree(work)
@@ -223,25 +229,22 @@ class ModelStore:
         raise fault
 
     def _download(self, entry: ModelEntry, on_progress: ProgressSink) -> None:
-        layout = entry.layouts[0]
-        if not re.match(r"https?://[^/]", self._hub_url):
-            raise SettingsError(
-                f"ASR_HUB_URL={self._hub_url!r} is not usable; allowed: an http(s) address",
-                name="ASR_HUB_URL",
-                value=self._hub_url,
-                allowed="http://… | https://…",
-            )
+        shipment = pack(entry, self._hubs)
         work = self._models_dir / f".{entry.name}.download"
         work.mkdir(exist_ok=True)
+        _clear(work, keep={file.name for file, _ in shipment.files})
+        total = shipment.size_bytes
         present = sum(path.stat().st_size for path in work.iterdir())
-        self._require_space(entry, layout.size_bytes - min(present, layout.size_bytes))
+        self._require_space(entry, total - min(present, total))
         done = 0
-        for file in layout.files:
-            url = f"{self._hub_url}/{entry.hub_path(file)}"
-            report = functools.partial(_report, on_progress, done, layout.size_bytes)
-            fetch(Download(entry.name, url, file, self._retry_delay_s), work / file.name, report)
+        for file, url in shipment.files:
+            report = functools.partial(_report, on_progress, done, total)
+            download = Download(entry.name, url, file, shipment.setting, self._hubs.pauses)
+            fetch(download, work / file.name, report)
             done += file.size_bytes
-        self._publish(entry, work)
+        if shipment.manifest:
+            write_manifest(work, shipment.manifest)
+        self._publish(entry, work, [file for file, _ in shipment.files])
         _log.info("model downloaded name=%s bytes=%d", entry.name, done)
 
     def _fresh_folder(self, name: str) -> Path:
@@ -252,22 +255,33 @@ class ModelStore:
         work.mkdir()
         return work
 
-    def _publish(self, entry: ModelEntry, work: Path) -> None:
+    def _publish(self, entry: ModelEntry, work: Path, files: Sequence[ModelFile]) -> None:
         """Give a verified work folder the model's name in one step."""
         target = self._models_dir / entry.name
-        for file in _layout_in(work, entry).files:
+        for file in files:
             self._stamps.record(
                 target / file.name, self._stamps.take(work / file.name), file.sha256
             )
         sync_folder(work)
-        if target.exists():
+        if not target.exists() and not target.is_symlink():
+            work.replace(target)
+        elif entry.listed and size_of(target / MANIFEST_FILE) is None:
+            # Somebody else put that folder there: it may hold more than the model's files.
+            target.replace(self._free_name(entry.name))
+            work.replace(target)
+        else:
             retired = self._fresh_folder(f".{entry.name}.retired")
             target.replace(retired / target.name)
             work.replace(target)
             shutil.rmtree(retired)
-        else:
-            work.replace(target)
         sync_folder(self._models_dir)
+
+    def _free_name(self, name: str) -> Path:
+        """A name beside a model's that nothing has."""
+        number = 1
+        while (path := self._models_dir / f"{name}.old-{number}").exists() or path.is_symlink():
+            number += 1
+        return path
 
     def _require_space(self, entry: ModelEntry, needed_bytes: int) -> None:
         free_mb = shutil.disk_usage(self._models_dir).free >> 20
@@ -303,49 +317,33 @@ class _StorageErrors(AbstractContextManager[None]):
             ) from error
 
 
-def _layout_in(folder: Path, entry: ModelEntry) -> ModelLayout:
-    """The layout whose weights have the right size, the preferred one if none has."""
-    for layout in entry.layouts:
-        if size_of(folder / layout.main_file.name) == layout.main_file.size_bytes:
-            return layout
-    return entry.layouts[0]
-
-
-def _package_folder(package: str) -> Path | None:
-    """Folder of an installed package, found without importing it."""
-    spec = importlib.util.find_spec(package)
-    locations = list(spec.submodule_search_locations or ()) if spec else []
-    return Path(locations[0]) if locations else None
-
-
-def _join_layout(layout: ModelLayout, located: Mapping[str, Path], work: Path) -> Path | None:
-    """Write every file of a layout; the first part at fault if the content is not as published."""
-    for file in layout.files:
-        parts = [located[part.package] / part.path for part in file.parts]
-        absent = [part for part in parts if size_of(part) is None]
-        if absent or not parts:
-            return absent[0] if absent else work / file.name
-        if join_files(parts, work / file.name) != file.sha256:
-            return parts[0]
-    return None
-
-
-def _fault(entry: ModelEntry, finding: _Finding) -> ModelError:
+def _fault(entry: ModelEntry, finding: Finding, *, own: bool) -> ModelError:
+    """The error for a folder whose files cannot be used; ``own`` if the user named the folder."""
+    packages = ", install requirements-embedded.txt" if entry.layouts else ""
     remedy = (
-        f"run ./run.sh models install {entry.name}, install requirements-embedded.txt, or set "
-        "ASR_MODEL_DIR to a folder that holds the files"
+        f"run ./run.sh models install {entry.name}{packages}, or name a folder that holds the "
+        "files in the settings (ASR_MODEL_DIR for the recognizer)"
     )
-    if finding.absent:
-        return ModelFileMissingError(
-            f"model {entry.name} is not installed, {finding.path} is missing; {remedy}",
-            name=entry.name,
-            path=str(finding.path),
+    details = {"name": entry.name, "path": str(finding.path)}
+    if not finding.missing:
+        return ModelIntegrityError(
+            f"{finding.path} does not have the published content of model {entry.name}; {remedy}",
+            **details | ({"reason": "own_folder"} if own else {}),
         )
-    return ModelIntegrityError(
-        f"{finding.path} does not have the published content of model {entry.name}; {remedy}",
-        name=entry.name,
-        path=str(finding.path),
+    folder, files = finding.path.parent, ", ".join(finding.missing)
+    if own or finding.state is not ModelState.MISSING:
+        details |= {"reason": "own_folder" if own else "files", "files": files}
+        details["folder"] = str(folder)
+    return ModelFileMissingError(
+        f"model {entry.name} is not complete in {folder}, missing: {files}; {remedy}", **details
     )
+
+
+def _clear(work: Path, keep: Collection[str]) -> None:
+    """Remove what an earlier attempt left for files that are not wanted any more."""
+    for path in work.iterdir():
+        if path.name.removesuffix(".part") not in keep:
+            path.unlink()
 
 
 def _report(sink: ProgressSink, before_bytes: int, total_bytes: int, file_bytes: int) -> None:

@@ -69,6 +69,6 @@ def test_page_serves_without_a_model_and_says_what_to_do(tmp_path: Path, browser
     page.goto(running.url)
     chip = page.locator("#header .tl-chip")
     expect(chip.locator(".tl-dot-unavailable")).to_be_visible(timeout=PATIENCE_MS)
-    expect(chip).to_contain_text("模型“whisper-base”尚未安装，请运行 ./run.sh models install")
+    expect(chip).to_contain_text("缺少模型“whisper-base”的文件：model.bin, config.json")
     page.context.close()
     running.stop()

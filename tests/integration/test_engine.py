@@ -150,8 +150,13 @@ def test_the_state_says_what_really_runs(engine: Engine) -> None:
         "cpu",
     )
     assert status.threads == 2
-    assert [(model.name, model.state, model.active) for model in engine.models()] == [
-        ("whisper-base", "installed", True)
+    models = [(model.name, model.state, model.active) for model in engine.models()]
+    assert models == [
+        ("whisper-base", "installed", True),
+        ("seaco-paraformer", "missing", False),
+        ("paraformer", "missing", False),
+        ("fsmn-vad", "missing", False),
+        ("ct-punc", "missing", False),
     ]
     system = engine.system()
     assert system.versions["tinglu"]

@@ -167,7 +167,10 @@ def test_header_tells_why_the_engine_is_unavailable(tmp_path):
         wait_until(lambda: system.header(page, "zh-CN")["state"] == "unavailable")
         error = system.header(page, "zh-CN")["error"]
         cards = {card["id"]: card["rows"] for card in system.overview(page, "zh-CN")["cards"]}
-    assert error == "模型“whisper-base”尚未安装，请运行 ./run.sh models install whisper-base"
+    assert error == (
+        f"设置指定的文件夹“{nothing}”里缺少模型“whisper-base”的文件：model.bin, config.json, "
+        "tokenizer.json, vocabulary.txt。请补齐，或指定另一个文件夹"
+    )
     assert cards["engine"][-1] == ["", error]
 
 
@@ -180,7 +183,9 @@ def test_overview_names_folders_memory_and_models(page, history, settings, recor
     assert [str(settings.recordings), size] in [row[1:] for row in cards["data"]]
     assert any(re.fullmatch(r"[\d.]+ [MG]B / [\d.]+ [GT]B", row[1]) for row in cards["machine"])
     assert {"tinglu", "gradio"} <= {row[0] for row in cards["versions"]}
-    assert [row["active"] for row in view["models"]] == [True]
+    rows = {row["name"]: row for row in view["models"]}
+    assert [name for name, row in rows.items() if row["active"]] == ["whisper-base"]
+    assert (rows["whisper-base"]["size"], rows["ct-punc"]["size"]) == ("141 MB", "–")
 
 
 @pytest.mark.parametrize(

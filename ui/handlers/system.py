@@ -94,7 +94,7 @@ def _model_row(model: ModelStatus, locale: str) -> View:
         "name": model.name,
         "title": optional_message(f"model.{model.name}", locale, model.title),
         "licence": model.licence,
-        "size": readable_bytes(model.size_bytes),
+        "size": "–" if model.size_bytes is None else readable_bytes(model.size_bytes),
         "state": model.state,
         "active": model.active,
         "path": str(model.path),

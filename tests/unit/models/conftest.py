@@ -1,20 +1,24 @@
-"""A tiny model in two layouts, packages that carry it, and a hub that misbehaves on request."""
+"""A tiny model in two layouts, packages that carry it, a listed model, and a hub with both."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import http.server
-import re
 import sys
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from asr_core.models.catalog import ModelEntry, ModelFile, ModelLayout, PackagePart
+from asr_core.models.catalog import (
+    ListedFiles,
+    ModelEntry,
+    ModelFile,
+    ModelLayout,
+    PackagePart,
+)
+from asr_core.models.shipment import Hubs
+from asr_core.models.transport import Pauses
+from tests.unit.models.hub import Hub, running_hub
 
 WEIGHTS = bytes(range(256)) * 12_000  # 3 MB: longer than one block of the store
 TOKENS = b'{"tokens": ["\xe5\x90\xac"]}'
@@ -42,7 +46,26 @@ TINY = ModelEntry(
     layouts=(_layout("tinglu_old_tiny", WEIGHTS), _layout("tinglu_new_tiny", NEW_WEIGHTS)),
     hub_repo="someone/tiny",
 )
-CATALOGUE = {"tiny": TINY}
+REPO, OTHER_REPO = "iic/speech-onnx", "someone/speech-onnx"
+SPEECH = ModelEntry(
+    name="speech",
+    title="Speech",
+    licence="Apache-2.0",
+    family="paraformer",
+    listed=ListedFiles(
+        repos=(REPO, OTHER_REPO),
+        required=(("config.yaml",), ("tokens.json",), ("model_quant.onnx", "model.onnx")),
+        optional=("seg_dict",),
+    ),
+)
+LISTED = {"config.yaml": b"model: Paraformer\n", "tokens.json": TOKENS, "model_quant.onnx": WEIGHTS}
+CATALOGUE = {"tiny": TINY, "speech": SPEECH}
+
+
+def hubs_at(url: str, waited: list[float] | None = None) -> Hubs:
+    """Both hubs at one address; pauses are noted and not waited."""
+    notes: list[float] = [] if waited is None else waited
+    return Hubs(url, url, Pauses(wait=notes.append, chance=lambda: 1.0))
 
 
 def write_packages(folder: Path, layout: ModelLayout, *contents: bytes) -> None:
@@ -84,84 +107,16 @@ def new_packages(packages: Path) -> Path:
     return packages
 
 
-@dataclass
-class Hub:
-    """What the hub holds and how it answers.
-
-    Attributes:
-        url: its address.
-        files: path to content.
-        ranges: whether it honours ``Range``.
-        cut_after: bytes after which the connection is cut, one number per coming request.
-        statuses: error answers given first, one per coming request.
-        chunked: no length is announced.
-        asked: ``(path, Range header)`` of every request.
-    """
-
-    url: str
-    files: dict[str, bytes] = field(default_factory=dict)
-    ranges: bool = True
-    cut_after: list[int] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)
-    chunked: bool = False
-    asked: list[tuple[str, str]] = field(default_factory=list)
-
-
-def _handler(hub: Hub) -> type[http.server.BaseHTTPRequestHandler]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked = self.headers.get("Range", "")
-            hub.asked.append((self.path, asked))
-            if hub.statuses:
-                self.send_error(hub.statuses.pop(0))
-                return
-            content = hub.files.get(self.path)
-            if content is None:
-                self.send_error(404)
-                return
-            match = re.fullmatch(r"bytes=(\d+)-", asked)
-            start = int(match[1]) if match and hub.ranges else 0
-            if start and start >= len(content):
-                self.send_error(416)
-                return
-            self._send(content, start, partial=bool(match and hub.ranges))
-
-        def _send(self, content: bytes, start: int, *, partial: bool) -> None:
-            self.send_response(206 if partial else 200)
-            if partial:
-                last, total = len(content) - 1, len(content)
-                self.send_header("Content-Range", f"bytes {start}-{last}/{total}")
-            body = content[start:]
-            if not hub.chunked:
-                self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if hub.cut_after:
-                body = body[: hub.cut_after.pop(0)]
-            with contextlib.suppress(ConnectionError):  # a client that refuses hangs up
-                self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Keep the test output clean."""
-
-    return Handler
-
-
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """A running hub that holds the tiny model's preferred layout."""
-    state = Hub(url="")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    state.files = {
-        "/someone/tiny/resolve/main/model.bin": WEIGHTS,
-        "/someone/tiny/resolve/main/tokenizer.json": TOKENS,
-    }
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield state
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    """A running hub that holds the tiny model's preferred layout and the listed model."""
+    with running_hub() as state:
+        state.files = {
+            "/someone/tiny/resolve/main/model.bin": WEIGHTS,
+            "/someone/tiny/resolve/main/tokenizer.json": TOKENS,
+        }
+        state.offer(REPO, LISTED)
+        yield state
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asr_core.errors import ModelError, ModelIntegrityError, SettingsError
-from asr_core.models.download import FRUITLESS_TRIES, Download, fetch
-from asr_core.models.store import ModelState, ModelStore
-from tests.unit.models.conftest import CATALOGUE, TINY, TOKENS, WEIGHTS, Hub, write_packages
+from asr_core.models.download import Download, fetch
+from asr_core.models.inspection import ModelState
+from asr_core.models.store import ModelStore
+from asr_core.models.transport import FRUITLESS_TRIES, Pauses
+from tests.unit.models.conftest import CATALOGUE, TINY, TOKENS, WEIGHTS, hubs_at, write_packages
+from tests.unit.models.hub import Hub
 
 MODEL, TOKENIZER = (
     "/someone/tiny/resolve/main/model.bin",
@@ -22,7 +25,7 @@ TOTAL = len(WEIGHTS) + len(TOKENS)
 
 
 def open_store(tmp_path: Path, hub_url: str) -> ModelStore:
-    return ModelStore(tmp_path / "models", hub_url=hub_url, catalogue=CATALOGUE, retry_delay_s=0.0)
+    return ModelStore(tmp_path / "models", hubs=hubs_at(hub_url), catalogue=CATALOGUE)
 
 
 def installed(tmp_path: Path) -> dict[str, bytes]:
@@ -155,7 +158,13 @@ def test_other_content_is_refused_and_not_kept(
     store = open_store(tmp_path, hub.url)
     with pytest.raises(ModelIntegrityError) as caught:
         store.install("tiny")
-    assert caught.value.details == {"name": "tiny", "path": hub.url + MODEL}
+    assert caught.value.details == {
+        "name": "tiny",
+        "reason": "hub",
+        "path": hub.url + MODEL,
+        "file": "model.bin",
+        "setting": "ASR_HUB_URL",
+    }
     assert store.state("tiny") is ModelState.MISSING
     kept = (tmp_path / "models" / ".tiny.download").iterdir()
     assert sum(path.stat().st_size for path in kept) == 0
@@ -217,7 +226,9 @@ def test_any_cuts_end_in_the_same_file(
     target = tmp_path / "model.bin"
     target.unlink(missing_ok=True)
     seen: list[int] = []
-    fetch(Download("tiny", hub.url + MODEL, TINY.layouts[0].files[0], 0.0), target, seen.append)
+    weights, pauses = TINY.layouts[0].files[0], Pauses(wait=lambda pause_s: None)
+    download = Download("tiny", hub.url + MODEL, weights, "ASR_HUB_URL", pauses)
+    fetch(download, target, seen.append)
     assert target.read_bytes() == WEIGHTS
     assert seen[-1] == len(WEIGHTS)
     assert not target.with_name("model.bin.part").exists()

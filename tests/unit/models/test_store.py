@@ -18,9 +18,10 @@ from asr_core.errors import (
     ModelIntegrityError,
     UnknownModelError,
 )
-from asr_core.models import store as store_module
+from asr_core.models import inspection
 from asr_core.models.catalog import WHISPER_BASE
-from asr_core.models.store import ModelState, ModelStore
+from asr_core.models.inspection import ModelState
+from asr_core.models.store import ModelStore
 from tests.unit.models.conftest import (
     CATALOGUE,
     NEW_WEIGHTS,
@@ -47,13 +48,13 @@ def store(models_dir: Path) -> ModelStore:
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the files that the store hashes, in order."""
     names: list[str] = []
-    real = store_module.sha256_of
+    real = inspection.sha256_of
 
     def record(path: Path) -> str:
         names.append(path.name)
         return real(path)
 
-    monkeypatch.setattr(store_module, "sha256_of", record)
+    monkeypatch.setattr(inspection, "sha256_of", record)
     return names
 
 
@@ -240,7 +241,7 @@ def test_a_folder_of_the_user_is_used_in_place(
     tmp_path: Path, models_dir: Path, weights: bytes, hashed: list[str]
 ) -> None:
     folder = user_folder(tmp_path, weights)
-    store = ModelStore(models_dir, model_dir=folder, catalogue=CATALOGUE)
+    store = ModelStore(models_dir, folders={"tiny": folder}, catalogue=CATALOGUE)
     assert store.ensure("tiny") == folder == store.folder("tiny")
     assert hashed == ["model.bin", "tokenizer.json"]
     assert store.ensure("tiny") == folder
@@ -254,17 +255,21 @@ def test_a_damaged_folder_of_the_user_is_refused_and_left_alone(
     tmp_path: Path, models_dir: Path, old_packages: Path, method: str
 ) -> None:
     folder = user_folder(tmp_path, WEIGHTS[:-1] + b"!")
-    store = ModelStore(models_dir, model_dir=folder, catalogue=CATALOGUE)
+    store = ModelStore(models_dir, folders={"tiny": folder}, catalogue=CATALOGUE)
     with pytest.raises(ModelIntegrityError) as caught:
         getattr(store, method)("tiny")
-    assert caught.value.details == {"name": "tiny", "path": str(folder / "model.bin")}
+    assert caught.value.details == {
+        "name": "tiny",
+        "path": str(folder / "model.bin"),
+        "reason": "own_folder",
+    }
     assert (folder / "model.bin").read_bytes() == WEIGHTS[:-1] + b"!"
 
 
 def test_an_empty_folder_of_the_user_is_not_replaced_silently(
     tmp_path: Path, models_dir: Path, old_packages: Path
 ) -> None:
-    store = ModelStore(models_dir, model_dir=tmp_path / "nowhere", catalogue=CATALOGUE)
+    store = ModelStore(models_dir, folders={"tiny": tmp_path / "nowhere"}, catalogue=CATALOGUE)
     assert store.state("tiny") is ModelState.MISSING
     with pytest.raises(ModelFileMissingError) as caught:
         store.ensure("tiny")

@@ -1,0 +1,155 @@
+"""The command ``models`` with a hub of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from asr_core.cli.main import main
+from asr_core.models.store import ModelStore
+from tests.unit.models.hub import Hub, file_path, running_hub
+
+REPO = "iic/speech_fsmn_vad_zh-cn-16k-common-onnx"
+FILES = {
+    "config.yaml": b"model: FsmnVAD\n",
+    "am.mvn": b"<Nnet>",
+    "model_quant.onnx": b"x" * 1_500_000,
+}
+NAMES = ["whisper-base", "seaco-paraformer", "paraformer", "fsmn-vad", "ct-punc"]
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub with FSMN-VAD, that the settings of an empty installation name."""
+    with running_hub() as state:
+        state.offer(REPO, FILES)
+        monkeypatch.setenv("ASR_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("ASR_MODELSCOPE_URL", state.url)
+        monkeypatch.setenv("ASR_LOCALE", "en")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        for name in ("ASR_MODEL", "ASR_MODEL_DIR", "ASR_FSMN_DIR", "ASR_CT_PUNC_DIR"):
+            monkeypatch.delenv(name, raising=False)
+        yield state
+
+
+def rows(capsys: pytest.CaptureFixture[str], action: str) -> dict[str, list[str]]:
+    """What ``models list`` or ``models verify`` prints, by model."""
+    main(["models", action])
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    at = 1 if action == "list" else 0
+    return {line[at]: line[at + 1 :] for line in lines}
+
+
+def test_the_size_is_known_once_a_model_is_there(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = rows(capsys, "list")
+    assert list(before) == NAMES
+    assert before["whisper-base"][:2] == ["missing", "148 MB"]
+    assert before["fsmn-vad"] == ["missing", "-", "Apache-2.0", "FSMN-VAD"]
+    assert main(["models", "install", "fsmn-vad"]) == 0
+    printed = capsys.readouterr()
+    folder = tmp_path / "home" / "models" / "fsmn-vad"
+    assert printed.out == f"{folder}\n"
+    assert printed.err == f"Model fsmn-vad is ready, from {REPO}\n"
+    assert {name: (folder / name).read_bytes() for name in FILES} == FILES
+    assert rows(capsys, "list")["fsmn-vad"][:2] == ["installed", "2 MB"]
+    assert rows(capsys, "verify")["fsmn-vad"] == ["installed", str(folder)]
+
+
+def test_damage_is_told_by_verify(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["models", "install", "fsmn-vad"])
+    folder = Path(capsys.readouterr().out.strip())
+    (folder / "am.mvn").write_bytes(b"<Nnot>")
+    assert rows(capsys, "verify")["fsmn-vad"][0] == "damaged"
+    assert main(["models", "verify"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "files"),
+    [
+        ("ASR_FSMN_DIR", "fsmn-vad", ["config.yaml", "am.mvn", "model.onnx"]),
+        ("ASR_CT_PUNC_DIR", "ct-punc", ["config.yaml", "tokens.json", "model_quant.onnx"]),
+        (
+            "ASR_MODEL_DIR",
+            "seaco-paraformer",
+            ["config.yaml", "tokens.json", "am.mvn", "model.onnx", "model_eb.onnx"],
+        ),
+    ],
+)
+def test_a_folder_that_the_settings_name_is_used(
+    hub: Hub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variable: str,
+    name: str,
+    files: list[str],
+) -> None:
+    folder = tmp_path / "iic" / "folder"
+    folder.mkdir(parents=True)
+    for file in files[:-1]:
+        (folder / file).write_bytes(b"x")
+    monkeypatch.setenv(variable, str(folder))
+    monkeypatch.setenv("ASR_MODEL", "seaco-paraformer")
+    assert rows(capsys, "list")[name][0] == "damaged"
+    assert main(["models", "install", name]) == 1
+    assert str(folder) in capsys.readouterr().err
+    (folder / files[-1]).write_bytes(b"x")
+    assert rows(capsys, "verify")[name] == ["present", str(folder)]
+    assert main(["models", "install", name]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == (f"{folder}\n", f"Model {name} is ready\n")
+
+
+def test_verify_is_content_with_a_recognizer_that_nothing_vouches_for(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "home" / "models" / "paraformer"
+    folder.mkdir(parents=True)
+    for file in ("config.yaml", "tokens.json", "am.mvn", "model.onnx"):
+        (folder / file).write_bytes(b"x")
+    assert main(["models", "verify"]) == 1
+    monkeypatch.setenv("ASR_MODEL", "paraformer")
+    assert main(["models", "verify"]) == 0
+
+
+@pytest.mark.parametrize(("locale", "said"), [("en", "cannot be downloaded"), ("zh-CN", "无法从")])
+def test_a_file_that_the_hub_does_not_give_is_named_with_the_remedy(
+    hub: Hub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    locale: str,
+    said: str,
+) -> None:
+    monkeypatch.setenv("ASR_LOCALE", locale)
+    del hub.files[file_path(REPO, "am.mvn")]
+    assert main(["models", "install", "fsmn-vad"]) == 1
+    error = capsys.readouterr().err
+    for part in (said, "am.mvn", "404", "ASR_MODELSCOPE_URL", "models/fsmn-vad"):
+        assert part in error
+    assert "{" not in error
+
+
+def test_a_model_that_the_hub_does_not_have_is_said(
+    hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "install", "ct-punc"]) == 1
+    error = capsys.readouterr().err
+    assert "iic/punc_ct-transformer_zh-cn-common-vocab272727-onnx: HTTP 404" in error
+
+
+def test_ctrl_c_says_that_the_beginning_is_kept(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ModelStore, "install", interrupted)
+    assert main(["models", "install", "fsmn-vad"]) == 1
+    assert capsys.readouterr().err == (
+        "Interrupted; what was downloaded is kept. "
+        "Run ./run.sh models install fsmn-vad again to go on\n"
+    )
