@@ -1,0 +1,261 @@
+"""Paraformer as FunASR publishes and exports it for ONNX Runtime, on the CPU."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from asr_core.errors import (
+    DeviceError,
+    DeviceUnavailableError,
+    ModelIntegrityError,
+    SessionClosedError,
+    UsageError,
+)
+from asr_core.models.funasr_folder import FunasrFolder
+from asr_core.recognizers.paraformer_backend import Int32, ParaformerOutput
+from asr_core.recognizers.timestamps import UPSAMPLING
+from asr_core.results import ModelInfo
+from asr_core.runtime.onnx import OnnxSession
+from asr_core.runtime.session import Array, Float32, Session, TensorSpec
+
+logger = logging.getLogger(__name__)
+
+_SPEECH, _LENGTHS, _BIAS = "speech", "speech_lengths", "bias_embed"
+_SCORES, _COUNTS = "logits", "token_num"
+_ALPHAS, _PEAKS = "us_alphas", "us_cif_peak"
+_UNLIMITED = 10_000  # tokens of a hotword, where the graph takes any number
+_FILTERED_FROM = 51  # hotwords of which a graph keeps the best, judged by its first segment alone
+_PROBE_FRAMES = 40
+_MEMORY = ("alloc", "memory")  # in the messages of ONNX Runtime
+
+
+class OnnxParaformer:
+    """FunASR's graph; implements ``ParaformerBackend``.
+
+    The graph's result for a segment depends on the padding that longer neighbours bring, and with
+    more than 50 hotwords on the first segment of a batch. So only segments of one length share a
+    run, and with that many hotwords none do.
+
+    Args:
+        folder: with its graphs.
+        name: catalogue name.
+        threads: threads inside one operator, at least 1.
+
+    Raises:
+        ModelIntegrityError: a graph cannot be loaded or is of another kind.
+        DeviceUnavailableError: ONNX Runtime is not installed.
+    """
+
+    def __init__(self, folder: FunasrFolder, *, name: str, threads: int) -> None:
+        if folder.network is None:
+            raise UsageError("The folder was opened without its graphs")
+        self._sessions: list[Session] = []
+        self._network, self._embedder = folder.network, folder.hotword_network
+        self._name = name
+        try:
+            self._open(folder, threads)
+        except (DeviceError, ModelIntegrityError):
+            self.close()
+            raise
+        precision = "int8" if "quant" in folder.network.stem else "fp32"
+        self._info = ModelInfo(name=name, backend=f"onnxruntime {precision}", device="cpu")
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def feature_dim(self) -> int:
+        return self._feature_dim
+
+    @property
+    def vocabulary(self) -> int:
+        return self._vocabulary
+
+    @property
+    def max_hotword_tokens(self) -> int:
+        return self._max_hotword_tokens
+
+    def embed_hotwords(self, words: Sequence[Sequence[int]]) -> Float32:
+        """See the protocol."""
+        if not self._max_hotword_tokens:
+            raise UsageError("This network takes no hotwords")
+        lengths = [len(word) for word in words]
+        if min(lengths, default=1) < 1 or max(lengths, default=1) > self._max_hotword_tokens:
+            raise UsageError(f"Hotwords have 1 to {self._max_hotword_tokens} tokens, not {lengths}")
+        embedder = self._session(1)
+        spec = embedder.input_specs[0]
+        width = spec.shape[1] or max(lengths, default=1)
+        padded = np.zeros((len(words), width), spec.dtype)
+        for row, word in enumerate(words):
+            padded[row, : len(word)] = word
+        hidden = embedder.run({spec.name: padded})[embedder.output_specs[0].name]
+        picked: Float32 = hidden[np.array(lengths, np.intp) - 1, np.arange(len(words))]
+        return picked
+
+    def run(self, features: Float32, lengths: Int32, hotwords: Float32 | None) -> ParaformerOutput:
+        """See the protocol."""
+        bias = hotwords
+        if self._no_bias is None:
+            bias = None
+        elif bias is None:
+            bias = self._no_bias
+        alone = bias is not None and len(bias) > _FILTERED_FROM
+        groups: dict[tuple[int, int], list[int]] = {}
+        for row, length in enumerate(lengths.tolist()):
+            groups.setdefault((length, row if alone else 0), []).append(row)
+        parts = [
+            part
+            for (length, _), rows in groups.items()
+            for part in self._run_alike(features[rows, :length], rows, bias)
+        ]
+        return _assembled(parts, (len(features), features.shape[1]), self._vocabulary)
+
+    def close(self) -> None:
+        for session in self._sessions:
+            session.close()
+        self._sessions.clear()
+
+    def _run_alike(
+        self, features: Float32, rows: list[int], bias: Float32 | None
+    ) -> list[tuple[list[int], ParaformerOutput]]:
+        """Run segments of one length; where the graph fails, each alone."""
+        try:
+            return [(rows, self._run_graph(features, bias))]
+        except SessionClosedError:
+            raise
+        except DeviceError as exc:
+            if any(word in str(exc).lower() for word in _MEMORY):
+                raise
+            if len(rows) == 1:
+                # The graph cannot handle a segment in which it finds no token.
+                logger.info("no token found frames=%d", features.shape[1])
+                return []
+        return [
+            part
+            for place, row in enumerate(rows)
+            for part in self._run_alike(features[place : place + 1], [row], bias)
+        ]
+
+    def _run_graph(self, features: Float32, bias: Float32 | None) -> ParaformerOutput:
+        batch, frames, _ = features.shape
+        session = self._session(0)
+        dtypes = {spec.name: spec.dtype for spec in session.input_specs}
+        inputs: dict[str, Array] = {
+            _SPEECH: np.ascontiguousarray(features),
+            _LENGTHS: np.full(batch, frames, dtypes[_LENGTHS]),
+        }
+        if bias is not None:
+            inputs[_BIAS] = np.repeat(bias[None], batch, axis=0)
+        outputs = session.run(inputs)
+        return ParaformerOutput(
+            scores=outputs[_SCORES],
+            token_counts=outputs[_COUNTS].astype(np.int32),
+            us_alphas=outputs.get(_ALPHAS),
+            us_peaks=outputs.get(_PEAKS),
+        )
+
+    def _session(self, place: int) -> Session:
+        if not self._sessions:
+            raise SessionClosedError("The Paraformer networks are closed")
+        return self._sessions[place]
+
+    def _open(self, folder: FunasrFolder, threads: int) -> None:
+        session = _load(self._network, self._name, threads)
+        self._sessions.append(session)
+        inputs = {spec.name: spec for spec in session.input_specs}
+        outputs = {spec.name: spec for spec in session.output_specs}
+        takes_bias = _BIAS in inputs
+        wanted = {_SPEECH, _LENGTHS} | ({_BIAS} if takes_bias else set())
+        given = {_SCORES, _COUNTS} | ({_ALPHAS, _PEAKS} if _ALPHAS in outputs else set())
+        if set(inputs) != wanted or not given <= set(outputs):
+            raise self._wrong(self._network, f"takes {sorted(inputs)}, gives {sorted(outputs)}")
+        self._feature_dim = self._axis(inputs[_SPEECH], 2, folder.feature_dim)
+        self._vocabulary = self._axis(outputs[_SCORES], 2, len(folder.tokens))
+        self._max_hotword_tokens = 0
+        self._no_bias: Float32 | None = None
+        if takes_bias:
+            self._open_embedder(folder, threads, inputs[_BIAS])
+        self._probe()
+
+    def _open_embedder(self, folder: FunasrFolder, threads: int, bias: TensorSpec) -> None:
+        if self._embedder is None:
+            raise self._wrong(self._network, "needs a graph for hotwords; the folder has none")
+        embedder = _load(self._embedder, self._name, threads)
+        self._sessions.append(embedder)
+        if [len(spec.shape) for spec in embedder.input_specs] != [2]:
+            raise self._wrong(self._embedder, "does not take one table of tokens")
+        self._max_hotword_tokens = embedder.input_specs[0].shape[1] or _UNLIMITED
+        sos = folder.tokens.index("<s>") if "<s>" in folder.tokens else 1
+        try:
+            self._no_bias = self.embed_hotwords([[sos]])
+        except (DeviceError, IndexError) as exc:
+            raise self._wrong(self._embedder, f"does not embed hotwords: {exc}") from exc
+        if self._no_bias.shape != (1, bias.shape[2] or self._no_bias.shape[-1]):
+            raise self._wrong(self._embedder, f"gives vectors of shape {self._no_bias.shape}")
+
+    def _axis(self, spec: TensorSpec, axis: int, expected: int) -> int:
+        """Length of an axis, which has to be what the folder says."""
+        size = spec.shape[axis] if len(spec.shape) > axis else 0
+        if size is not None and size != expected:
+            raise self._wrong(self._network, f"has {spec.name} of {spec.shape}, not {expected}")
+        return expected
+
+    def _probe(self) -> None:
+        """Run the network once: what its declared shapes leave open shows itself here."""
+        noise = np.random.default_rng(0).normal(size=(1, _PROBE_FRAMES, self._feature_dim))
+        parts = self._run_alike(noise.astype(np.float32), [0], self._no_bias)
+        for _, output in parts:
+            if output.scores.shape[2] != self._vocabulary:
+                problem = f"scores {output.scores.shape[2]} tokens; the list has {self._vocabulary}"
+                raise self._wrong(self._network, problem)
+
+    def _wrong(self, path: Path, problem: str) -> ModelIntegrityError:
+        return ModelIntegrityError(
+            f"{path} is no graph of this Paraformer: it {problem}",
+            name=self._name,
+            path=str(path),
+            reason="folder",
+        )
+
+
+def _load(path: Path, name: str, threads: int) -> OnnxSession:
+    try:
+        return OnnxSession(path, threads=threads)
+    except DeviceUnavailableError:
+        raise
+    except DeviceError as exc:
+        raise ModelIntegrityError(
+            f"{path} cannot be loaded: {exc}", name=name, path=str(path), reason="folder"
+        ) from exc
+
+
+def _assembled(
+    parts: Sequence[tuple[list[int], ParaformerOutput]], shape: tuple[int, int], vocabulary: int
+) -> ParaformerOutput:
+    """One output for all rows of a batch; those without a part have no token.
+
+    Args:
+        parts: rows and what the graph said of them.
+        shape: of the batch, ``(rows, frames)``.
+        vocabulary: tokens that have a score.
+    """
+    batch, frames = shape
+    most = max((output.scores.shape[1] for _, output in parts), default=0)
+    scores = np.zeros((batch, most, vocabulary), np.float32)
+    counts = np.zeros(batch, np.int32)
+    has_times = all(output.us_alphas is not None for _, output in parts)
+    alphas = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
+    peaks = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
+    for rows, output in parts:
+        scores[rows, : output.scores.shape[1]] = output.scores
+        counts[rows] = np.clip(output.token_counts, 0, output.scores.shape[1])
+        if alphas is not None and output.us_alphas is not None:
+            alphas[rows, : output.us_alphas.shape[1]] = output.us_alphas
+        if peaks is not None and output.us_peaks is not None:
+            peaks[rows, : output.us_peaks.shape[1]] = output.us_peaks
+    return ParaformerOutput(scores, counts, alphas, peaks)
