@@ -1,0 +1,291 @@
+"""What ``config.yaml`` of FunASR says about a Paraformer: sizes of its networks.
+
+Values that it leaves out have FunASR's own defaults. What the networks do not support is an error
+that names the value; what only training uses is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asr_core.errors import ModelFileMissingError, ModelIntegrityError
+
+_LARGEST_NUMBER = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderShape:
+    """The SAN-M encoder.
+
+    Attributes:
+        inputs: features of a frame.
+        width: features of its output.
+        heads: of attention.
+        inner: width inside the feed-forward parts.
+        layers: number of blocks.
+        taps: places that the memory of a block sees.
+        shift: by how many places that window lies earlier than in the middle.
+    """
+
+    inputs: int
+    width: int
+    heads: int
+    inner: int
+    layers: int
+    taps: int
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderShape:
+    """A SAN-M decoder.
+
+    Attributes:
+        width: features of its inputs and outputs.
+        heads: of attention.
+        inner: width inside the feed-forward parts.
+        attending: blocks with a memory and attention.
+        remembering: blocks with a memory only, after those.
+        taps: places that the memory of a block sees.
+        shift: by how many places the window of an attending block lies earlier than in the middle.
+    """
+
+    width: int
+    heads: int
+    inner: int
+    attending: int
+    remembering: int
+    taps: int
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class PredictorShape:
+    """Where tokens are: weights of frames that are summed to one for each token.
+
+    Attributes:
+        width: features of a frame.
+        before: frames before the one that is weighed.
+        after: frames after it.
+        factor: of a weight.
+        noise: what is taken from a weight.
+        threshold: sum of weights that makes a token.
+        tail_threshold: weight of the frame that is put behind the last one.
+        upsampling: parts of a frame that the head for times weighs; 0 where there is none.
+        upsampled_factor: of the weight of a part.
+        upsampled_noise: what is taken from the weight of a part.
+    """
+
+    width: int
+    before: int
+    after: int
+    factor: float
+    noise: float
+    threshold: float
+    tail_threshold: float
+    upsampling: int
+    upsampled_factor: float
+    upsampled_noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParaformerConfig:
+    """A Paraformer, or a SeACo-Paraformer where ``bias`` is set.
+
+    Attributes:
+        vocabulary: number of tokens.
+        bias: the decoder that looks at hotwords.
+        no_bias: token that the hotword part gives where no hotword stands.
+    """
+
+    vocabulary: int
+    encoder: EncoderShape
+    predictor: PredictorShape
+    decoder: DecoderShape
+    bias: DecoderShape | None
+    no_bias: int | None
+
+
+def read_paraformer_config(path: Path, vocabulary: int) -> ParaformerConfig:
+    """Read the sizes of a Paraformer.
+
+    Args:
+        path: ``config.yaml``.
+        vocabulary: number of tokens, which that file does not say.
+
+    Raises:
+        ModelFileMissingError: there is no such file.
+        ModelIntegrityError: it is no configuration of a Paraformer, or of one that is not
+            supported.
+    """
+    import yaml
+
+    name = path.parent.name
+    try:
+        return _config(yaml.safe_load(path.read_text(encoding="utf-8")), vocabulary)
+    except FileNotFoundError as exc:
+        raise ModelFileMissingError(
+            f"{path.name} is missing in {path.parent}", name=name, path=str(path), reason="folder"
+        ) from exc
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, _ConfigError) as exc:
+        raise ModelIntegrityError(
+            f"{path} describes no Paraformer that can be used: {exc}",
+            name=name,
+            path=str(path),
+            reason="folder",
+        ) from exc
+
+
+class _ConfigError(ValueError):
+    """A value that is missing, has the wrong kind or is not supported."""
+
+
+class _Section:
+    """One mapping of the file."""
+
+    def __init__(self, content: Mapping[str, Any], name: str) -> None:
+        section = content.get(name) or {}
+        if not isinstance(section, Mapping):
+            raise _ConfigError(f"{name} is not a mapping")
+        self._values = section
+        self._name = name
+
+    def number(self, key: str, default: float) -> float:
+        value = self._values.get(key, default)
+        try:
+            # YAML reads 1e-4 as text.
+            number = float(value)
+        except (TypeError, ValueError) as exc:
+            raise _ConfigError(f"{self._name}.{key} is not a number: {value!r}") from exc
+        if not abs(number) <= _LARGEST_NUMBER:
+            raise _ConfigError(f"{self._name}.{key} is not a usable number: {value!r}")
+        return number
+
+    def count(self, key: str, default: int, least: int = 1) -> int:
+        number = self.number(key, default)
+        if number != int(number) or number < least:
+            raise _ConfigError(f"{self._name}.{key} is not a whole number from {least}: {number}")
+        return int(number)
+
+    def expect(self, key: str, *expected: object) -> None:
+        """The value is one of these; the first is the default."""
+        value = self._values.get(key, expected[0])
+        if value not in expected:
+            wanted = " or ".join(repr(one) for one in expected)
+            raise _ConfigError(f"{self._name}.{key} is {value!r}; only {wanted} is supported")
+
+
+def _config(content: Any, vocabulary: int) -> ParaformerConfig:
+    if not isinstance(content, Mapping):
+        raise _ConfigError("it is not a mapping")
+    _expect(content, "model", "Paraformer", "BiCifParaformer", "SeacoParaformer")
+    _expect(content, "encoder", "SANMEncoder")
+    _expect(content, "decoder", "ParaformerSANMDecoder")
+    model = _Section(content, "model_conf")
+    encoder = _encoder(content)
+    bias, no_bias = None, None
+    if content["model"] == "SeacoParaformer":
+        _expect(content, "seaco_decoder", "ParaformerSANMDecoder")
+        model.expect("bias_encoder_type", "lstm")
+        model.expect("bias_encoder_bid", False)
+        bias = _decoder(content, "seaco_decoder_conf", model.count("inner_dim", 256))
+        no_bias = model.count("NO_BIAS", 8377, least=0)
+        if bias.width != encoder.width:
+            raise _ConfigError("model_conf.inner_dim is not the width of the encoder")
+        if bias.remembering:
+            raise _ConfigError("seaco_decoder_conf asks for blocks without attention")
+        if no_bias >= vocabulary:
+            raise _ConfigError("model_conf.NO_BIAS is no token")
+    return ParaformerConfig(
+        vocabulary=vocabulary,
+        encoder=encoder,
+        predictor=_predictor(content, encoder.width),
+        decoder=_decoder(content, "decoder_conf", encoder.width),
+        bias=bias,
+        no_bias=no_bias,
+    )
+
+
+def _expect(content: Mapping[str, Any], key: str, *expected: str) -> None:
+    if content.get(key) not in expected:
+        raise _ConfigError(f"{key} is {content.get(key)!r}; supported: {', '.join(expected)}")
+
+
+def _encoder(content: Mapping[str, Any]) -> EncoderShape:
+    section = _Section(content, "encoder_conf")
+    section.expect("input_layer", "pe")
+    section.expect("normalize_before", True)
+    section.expect("concat_after", False)
+    section.expect("selfattention_layer_type", "sanm")
+    section.expect("positionwise_layer_type", "linear")
+    try:
+        inputs = int(content["input_size"])
+    except (KeyError, TypeError, ValueError):
+        frontend = _Section(content, "frontend_conf")
+        inputs = frontend.count("n_mels", 80) * frontend.count("lfr_m", 1)
+    shape = EncoderShape(
+        inputs=inputs,
+        width=section.count("output_size", 256),
+        heads=section.count("attention_heads", 4),
+        inner=section.count("linear_units", 2048),
+        layers=section.count("num_blocks", 6),
+        taps=section.count("kernel_size", 11),
+        shift=section.count("sanm_shfit", 0, least=0),
+    )
+    if inputs < 4 or inputs % 2:
+        raise _ConfigError(f"features of {inputs} values have no positions")
+    _check("encoder_conf", shape)
+    return shape
+
+
+def _decoder(content: Mapping[str, Any], name: str, width: int) -> DecoderShape:
+    section = _Section(content, name)
+    section.expect("normalize_before", True)
+    section.expect("concat_after", False)
+    attending = section.count("att_layer_num", 6)
+    shape = DecoderShape(
+        width=width,
+        heads=section.count("attention_heads", 4),
+        inner=section.count("linear_units", 2048),
+        attending=attending,
+        remembering=max(section.count("num_blocks", 6) - attending, 0),
+        taps=section.count("kernel_size", 21),
+        shift=section.count("sanm_shfit", 0, least=0),
+    )
+    _check(name, shape)
+    return shape
+
+
+def _check(name: str, shape: EncoderShape | DecoderShape) -> None:
+    if shape.width % shape.heads:
+        raise _ConfigError(
+            f"{name}: {shape.width} features cannot be shared by {shape.heads} heads"
+        )
+    if (shape.taps - 1) // 2 + shape.shift > shape.taps - 1:
+        raise _ConfigError(f"{name}.sanm_shfit is larger than the memory")
+
+
+def _predictor(content: Mapping[str, Any], width: int) -> PredictorShape:
+    _expect(content, "predictor", "CifPredictorV2", "CifPredictorV3")
+    section = _Section(content, "predictor_conf")
+    upsampled = content["predictor"] == "CifPredictorV3"
+    if section.count("idim", width) != width:
+        raise _ConfigError("predictor_conf.idim is not the width of the encoder")
+    if upsampled:
+        section.expect("upsample_type", "cnn_blstm")
+        section.expect("use_cif1_cnn", False)
+    return PredictorShape(
+        width=width,
+        before=section.count("l_order", 1, least=0),
+        after=section.count("r_order", 1, least=0),
+        factor=section.number("smooth_factor", 1.0),
+        noise=section.number("noise_threshold", 0.0),
+        threshold=section.number("threshold", 1.0),
+        tail_threshold=section.number("tail_threshold", 0.0),
+        upsampling=section.count("upsample_times", 5) if upsampled else 0,
+        upsampled_factor=section.number("smooth_factor2", 1.0),
+        upsampled_noise=section.number("noise_threshold2", 0.0),
+    )

@@ -1,0 +1,123 @@
+"""The SAN-M encoder: attention over all frames, with a memory of the frames around each one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from mindspore import Tensor, nn, ops
+
+from asr_core.networks.config import EncoderShape
+from asr_core.networks.layers import Dense, Heads, LayerNorm, Memory, attention_bias
+
+_LONGEST_PERIOD = 10_000.0
+
+
+def position_encoding(frames: int, width: int) -> npt.NDArray[np.float32]:
+    """What is added to each frame so that the network knows its place, counted from 1.
+
+    Args:
+        frames: number of frames.
+        width: features of a frame; even, at least 4.
+
+    Returns:
+        float32 (1, 1, frames, width): sines, then cosines.
+    """
+    half = width // 2
+    rates = np.exp(np.arange(half) * (-np.log(_LONGEST_PERIOD) / (half - 1)))
+    angles = np.arange(1, frames + 1)[:, np.newaxis] * rates
+    waves = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    encoding: npt.NDArray[np.float32] = waves.astype(np.float32)[np.newaxis, np.newaxis]
+    return encoding
+
+
+class SanmEncoder(nn.Cell):  # type: ignore[misc]
+    """Blocks of attention and memory.
+
+    Inputs:
+        - **features** (Tensor) - float32 (batch, 1, frames, inputs).
+        - **positions** (Tensor) - float32 (1, 1, frames, inputs), of :func:`position_encoding`.
+        - **mask** (Tensor) - float32 (batch, 1, frames, 1), 1 for the frames of a recording and 0
+          behind them. Each recording has a frame.
+
+    Outputs:
+        - float32 (batch, 1, frames, width); behind a recording it means nothing.
+        - the output of each block, a tuple of the same shapes.
+
+    Args:
+        shape: sizes.
+    """
+
+    def __init__(self, shape: EncoderShape) -> None:
+        super().__init__()
+        self.scale = shape.width**0.5
+        self.encoders0 = nn.CellList([_EncoderBlock(shape, shape.inputs)])
+        self.encoders = nn.CellList(
+            [_EncoderBlock(shape, shape.width) for _ in range(shape.layers - 1)]
+        )
+        self.after_norm = LayerNorm(shape.width)
+
+    def construct(
+        self, features: Tensor, positions: Tensor, mask: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        hidden = features * self.scale + positions
+        bias = attention_bias(mask)
+        blocks: tuple[Tensor, ...] = ()
+        for block in self.encoders0:
+            hidden = block(hidden, mask, bias)
+            blocks = (*blocks, hidden)
+        for block in self.encoders:
+            hidden = block(hidden, mask, bias)
+            blocks = (*blocks, hidden)
+        return self.after_norm(hidden), blocks
+
+
+class _EncoderBlock(nn.Cell):  # type: ignore[misc]
+    """Attention and memory, then a feed-forward part; each added to what it was given.
+
+    The first addition is left out where the block changes the width.
+    """
+
+    def __init__(self, shape: EncoderShape, inputs: int) -> None:
+        super().__init__()
+        self.keeps_width = inputs == shape.width
+        self.norm1 = LayerNorm(inputs)
+        self.self_attn = _SanmAttention(shape, inputs)
+        self.norm2 = LayerNorm(shape.width)
+        self.feed_forward = _FeedForward(shape.width, shape.inner)
+
+    def construct(self, x: Tensor, mask: Tensor, bias: Tensor) -> Tensor:
+        attended = self.self_attn(self.norm1(x), mask, bias)
+        if self.keeps_width:
+            attended = attended + x
+        return attended + self.feed_forward(self.norm2(attended))
+
+
+class _SanmAttention(nn.Cell):  # type: ignore[misc]
+    def __init__(self, shape: EncoderShape, inputs: int) -> None:
+        super().__init__()
+        self.scale = (shape.width // shape.heads) ** -0.5
+        self.linear_q_k_v = Dense(inputs, 3 * shape.width)
+        self.linear_out = Dense(shape.width, shape.width)
+        self.memory = Memory(shape.width, shape.taps, shape.shift)
+        self.heads = Heads(shape.heads)
+        self.thirds = ops.Split(3, 3)
+        self.softmax = ops.Softmax(-1)
+
+    def construct(self, x: Tensor, mask: Tensor, bias: Tensor) -> Tensor:
+        query, key, value = self.thirds(self.linear_q_k_v(x))
+        remembered = self.memory(value, mask)
+        keys = ops.transpose(self.heads(key), (0, 1, 3, 2))
+        weights = self.softmax(ops.matmul(self.heads(query * self.scale), keys) + bias)
+        attended = self.heads.joined(ops.matmul(weights, self.heads(value)))
+        return self.linear_out(attended) + remembered
+
+
+class _FeedForward(nn.Cell):  # type: ignore[misc]
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.w_1 = Dense(width, inner)
+        self.w_2 = Dense(inner, width)
+        self.relu = ops.ReLU()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.w_2(self.relu(self.w_1(x)))
