@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from asr_core.cli.main import main
-from asr_core.models.store import ModelStore
 from tests.unit.models.hub import Hub, file_path, running_hub
 
+ROOT = Path(__file__).resolve().parents[3]
 REPO = "iic/speech_fsmn_vad_zh-cn-16k-common-onnx"
 FILES = {
     "config.yaml": b"model: FsmnVAD\n",
@@ -36,6 +39,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 def rows(capsys: pytest.CaptureFixture[str], action: str) -> dict[str, list[str]]:
     """What ``models list`` or ``models verify`` prints, by model."""
+    capsys.readouterr()
     main(["models", action])
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     at = 1 if action == "list" else 0
@@ -141,15 +145,23 @@ def test_a_model_that_the_hub_does_not_have_is_said(
     assert "iic/punc_ct-transformer_zh-cn-common-vocab272727-onnx: HTTP 404" in error
 
 
-def test_ctrl_c_says_that_the_beginning_is_kept(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_ctrl_c_keeps_the_beginning_and_the_next_call_goes_on(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object) -> Path:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ModelStore, "install", interrupted)
-    assert main(["models", "install", "fsmn-vad"]) == 1
-    assert capsys.readouterr().err == (
+    hub.stall_after = 3
+    command = [sys.executable, "-m", "asr_core", "models", "install", "fsmn-vad"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert hub.stalled.wait(timeout=60)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert said == (
         "Interrupted; what was downloaded is kept. "
         "Run ./run.sh models install fsmn-vad again to go on\n"
     )
+    models = tmp_path / "home" / "models"
+    assert not (models / "fsmn-vad").exists()
+    assert {path.name for path in (models / ".fsmn-vad.download").iterdir()} <= {"config.yaml.part"}
+    hub.stall_after = None
+    assert main(["models", "install", "fsmn-vad"]) == 0
+    assert rows(capsys, "verify")["fsmn-vad"][0] == "installed"

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+_ELSEWHERE = "/elsewhere"
+
 
 def listing_path(repo: str) -> str:
     return f"/api/v1/models/{repo}/repo/files?Recursive=True&Revision=master"
@@ -40,7 +42,9 @@ class Hub:
         statuses: error answers given first, one per coming file, with ``Retry-After`` or without.
         lengths: lengths announced instead of the true ones, one per coming file.
         chunked: no length is announced.
-        stall_after: bytes after which nothing more comes until ``goes_on`` is set.
+        moved: whether it sends clients that ask for a file to another address.
+        stall_after: bytes after which nothing more comes until ``goes_on`` is set; then
+            ``stalled`` is set.
         troubled_lists: whether cuts and errors also befall file lists.
         asked: ``(path, Range header)`` of every request for a file.
         asked_lists: paths of every request for a file list.
@@ -55,7 +59,9 @@ class Hub:
     statuses: list[int | tuple[int, str]] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     chunked: bool = False
+    moved: bool = False
     stall_after: int | None = None
+    stalled: threading.Event = field(default_factory=threading.Event)
     goes_on: threading.Event = field(default_factory=threading.Event)
     troubled_lists: bool = False
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -89,8 +95,12 @@ def _handler(hub: Hub) -> type[http.server.BaseHTTPRequestHandler]:
             else:
                 hub.asked.append((path, asked))
             troubled = hub.troubled_lists or not is_list
-            content = hub.files.get(path)
-            if troubled and hub.statuses:
+            content = hub.files.get(path.removeprefix(_ELSEWHERE))
+            if hub.moved and not is_list and not path.startswith(_ELSEWHERE):
+                self.send_response(302)
+                self.send_header("Location", f"{hub.url}{_ELSEWHERE}{path}")
+                self.end_headers()
+            elif troubled and hub.statuses:
                 self._refuse(hub.statuses.pop(0))
             elif content is None:
                 self._refuse(404)
@@ -128,6 +138,7 @@ def _handler(hub: Hub) -> type[http.server.BaseHTTPRequestHandler]:
             with contextlib.suppress(ConnectionError):  # a client that refuses hangs up
                 if troubled and hub.stall_after is not None:
                     self.wfile.write(body[: hub.stall_after])
+                    hub.stalled.set()
                     hub.goes_on.wait()
                     return
                 self.wfile.write(body)

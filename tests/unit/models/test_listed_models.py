@@ -175,6 +175,16 @@ def test_a_cut_connection_is_resumed_where_it_broke(store: ModelStore, hub: Hub)
     assert ranges(hub) == ["", "bytes=1000000-", "bytes=1500000-"]
 
 
+def test_a_file_that_lies_elsewhere_is_resumed_there(store: ModelStore, hub: Hub) -> None:
+    hub.moved = True
+    hub.cut_after = [10**9, 10**9, 1_000_000]
+    assert contents(store.install("speech")) == LISTED
+    asked = [request for request in hub.asked if request[0].endswith(NETWORK)]
+    elsewhere = f"/elsewhere{NETWORK}"
+    whole, rest = "", "bytes=1000000-"
+    assert asked == [(NETWORK, whole), (elsewhere, whole), (NETWORK, rest), (elsewhere, rest)]
+
+
 def test_a_server_without_ranges_is_read_from_the_start_again(store: ModelStore, hub: Hub) -> None:
     hub.ranges = False
     hub.cut_after = [10**9, 10**9, 1_000_000]
