@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from pathlib import Path
 
 from asr_core import __version__
 from asr_core.audio.decode import DecodeOptions
@@ -13,6 +14,7 @@ from asr_core.messages import message
 from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.store import ModelStore
 from asr_core.recognizers.base import Recognizer
+from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.recognizers.whisper import WhisperRecognizer
 from asr_core.settings import Settings
 from asr_core.text.itn.normalizer import InverseNormalizer, RuleNormalizer
@@ -24,7 +26,11 @@ from asr_core.transcription.scheduler import RecognizerWorker
 
 logger = logging.getLogger(__name__)
 
+RECOGNIZERS = ("whisper", "paraformer")
+"""Families of models that turn speech into text."""
+
 _MOST_DEFAULT_THREADS = 8  # a base-size model gains nothing from more
+_SEGMENTS = 2  # that take as long as a window, on average
 _MARK_THREADS = 2  # a sentence is too short for more
 
 
@@ -124,11 +130,13 @@ class Equipment:
 
     def _load_recognizer(self) -> Recognizer:
         entry = find_entry(self._settings.model)
-        if entry.family != "whisper":
+        loaders = dict(zip(RECOGNIZERS, (self._load_whisper, self._load_paraformer), strict=True))
+        load = loaders.get(entry.family)
+        if load is None:
             raise UnknownModelError(
-                f"no recognizer drives models of the family {entry.family}",
+                f"{entry.title} is no recognizer",
                 name=entry.name,
-                known=", ".join(sorted(CATALOGUE)),
+                known=", ".join(sorted(n for n, e in CATALOGUE.items() if e.family in RECOGNIZERS)),
             )
         if self._settings.device.startswith("npu"):
             raise DeviceUnavailableError(
@@ -137,9 +145,17 @@ class Equipment:
                 reason="cpu_only",
                 model=entry.title,
             )
+        return load(entry.name, self._models.ensure(entry.name))
+
+    def _load_whisper(self, name: str, folder: Path) -> Recognizer:
         return WhisperRecognizer(
-            self._models.ensure(entry.name),
-            name=entry.name,
+            folder, name=name, threads=self.threads, batch_windows=self._settings.batch_windows
+        )
+
+    def _load_paraformer(self, name: str, folder: Path) -> Recognizer:
+        return ParaformerRecognizer(
+            folder,
+            name=name,
             threads=self.threads,
-            batch_windows=self._settings.batch_windows,
+            batch_segments=self._settings.batch_windows * _SEGMENTS,
         )

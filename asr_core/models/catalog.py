@@ -225,11 +225,7 @@ SEACO_PARAFORMER = ModelEntry(
     licence=_FUNASR_LICENCE,
     family="paraformer",
     listed=ListedFiles(
-        repos=(
-            "iic/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-onnx",
-            # FunASR's own export of the published checkpoint, uploaded by a user of the hub.
-            "marxyz/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-onnx-quant",
-        ),
+        repos=("iic/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-onnx",),
         required=(
             ("config.yaml",),
             ("tokens.json",),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from asr_core.audio.segmenter import Segment
-from asr_core.results import ModelInfo, Utterance
+from asr_core.results import ModelInfo, TranscriptWarning, Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,10 @@ class Recognizer(Protocol):
 
     def passes(self, segments: Sequence[Segment]) -> int:
         """Network passes that these segments take; grows by at most one with each segment."""
+        ...
+
+    def hotword_warnings(self, words: Sequence[str]) -> tuple[TranscriptWarning, ...]:
+        """Which hotwords the network cannot take, named; none where it takes no hotwords."""
         ...
 
     def recognize(self, segments: Sequence[Segment], options: RecognizeOptions) -> list[Utterance]:

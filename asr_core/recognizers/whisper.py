@@ -18,7 +18,7 @@ from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.hallucination import find_loop, find_prompt, is_phantom
 from asr_core.recognizers.omission import is_doubtful, is_too_dense
 from asr_core.recognizers.packing import Window, divide, pack
-from asr_core.results import SAMPLE_RATE_HZ, ModelInfo, Token, Utterance
+from asr_core.results import SAMPLE_RATE_HZ, ModelInfo, Token, TranscriptWarning, Utterance
 from asr_core.runtime.session import Float32
 from asr_core.text.simplify import Simplifier
 from asr_core.text.tokens import TimedPiece, tokens_from_pieces
@@ -137,6 +137,12 @@ class WhisperRecognizer:
 
     def passes(self, segments: Sequence[Segment]) -> int:
         return len(pack(segments, SHORT_WINDOW_SAMPLES))
+
+    def hotword_warnings(
+        self,
+        words: Sequence[str],  # noqa: ARG002 - hotwords are not supported
+    ) -> tuple[TranscriptWarning, ...]:
+        return ()
 
     def recognize(
         self,

@@ -375,6 +375,7 @@ class _Run:
             places = tuple(f"{problem.file}:{problem.line}" for problem in problems[:_MOST_PLACES])
             message = f"Own rules that cannot be used: {', '.join(places)}"
             yield TranscriptWarning("itn_rules", message, names=places)
+        yield from self.recognizer.hotword_warnings(self.words.words)
         if self.words.rejected:
             names = tuple(entry.text for entry in self.words.rejected)
             message = f"Hotwords left out: {', '.join(names)}"
