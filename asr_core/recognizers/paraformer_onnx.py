@@ -28,7 +28,6 @@ _SPEECH, _LENGTHS, _BIAS = "speech", "speech_lengths", "bias_embed"
 _SCORES, _COUNTS = "logits", "token_num"
 _ALPHAS, _PEAKS = "us_alphas", "us_cif_peak"
 _UNLIMITED = 10_000  # tokens of a hotword, where the graph takes any number
-_FILTERED_FROM = 51  # hotwords of which a graph keeps the best, judged by its first segment alone
 _PROBE_FRAMES = 40
 _MEMORY = ("alloc", "memory")  # in the messages of ONNX Runtime
 
@@ -36,9 +35,9 @@ _MEMORY = ("alloc", "memory")  # in the messages of ONNX Runtime
 class OnnxParaformer:
     """FunASR's graph; implements ``ParaformerBackend``.
 
-    The graph's result for a segment depends on the padding that longer neighbours bring, and with
-    more than 50 hotwords on the first segment of a batch. So only segments of one length share a
-    run, and with that many hotwords none do.
+    What the graph says of a segment depends on the others of a batch: on the padding that longer
+    ones bring, on their values where it is quantized, and with more than 50 hotwords on the first
+    one. So each segment is run alone.
 
     Args:
         folder: with its graphs.
@@ -99,58 +98,42 @@ class OnnxParaformer:
 
     def run(self, features: Float32, lengths: Int32, hotwords: Float32 | None) -> ParaformerOutput:
         """See the protocol."""
-        bias = hotwords
-        if self._no_bias is None:
-            bias = None
-        elif bias is None:
+        bias = None if self._no_bias is None else hotwords
+        if bias is None:
             bias = self._no_bias
-        alone = bias is not None and len(bias) > _FILTERED_FROM
-        groups: dict[tuple[int, int], list[int]] = {}
-        for row, length in enumerate(lengths.tolist()):
-            groups.setdefault((length, row if alone else 0), []).append(row)
         parts = [
-            part
-            for (length, _), rows in groups.items()
-            for part in self._run_alike(features[rows, :length], rows, bias)
+            self._run_one(row[:length], bias)
+            for row, length in zip(features, lengths.tolist(), strict=True)
         ]
-        return _assembled(parts, (len(features), features.shape[1]), self._vocabulary)
+        return _assembled(parts, features.shape[1], self._vocabulary)
 
     def close(self) -> None:
         for session in self._sessions:
             session.close()
         self._sessions.clear()
 
-    def _run_alike(
-        self, features: Float32, rows: list[int], bias: Float32 | None
-    ) -> list[tuple[list[int], ParaformerOutput]]:
-        """Run segments of one length; where the graph fails, each alone."""
+    def _run_one(self, features: Float32, bias: Float32 | None) -> ParaformerOutput | None:
+        """Recognize one segment, (frames, feature_dim); ``None``: it holds no token."""
         try:
-            return [(rows, self._run_graph(features, bias))]
+            return self._run_graph(features, bias)
         except SessionClosedError:
             raise
         except DeviceError as exc:
+            # The graph cannot handle a segment in which it finds no token.
             if any(word in str(exc).lower() for word in _MEMORY):
                 raise
-            if len(rows) == 1:
-                # The graph cannot handle a segment in which it finds no token.
-                logger.info("no token found frames=%d", features.shape[1])
-                return []
-        return [
-            part
-            for place, row in enumerate(rows)
-            for part in self._run_alike(features[place : place + 1], [row], bias)
-        ]
+            logger.info("no token found frames=%d", len(features))
+            return None
 
     def _run_graph(self, features: Float32, bias: Float32 | None) -> ParaformerOutput:
-        batch, frames, _ = features.shape
         session = self._session(0)
         dtypes = {spec.name: spec.dtype for spec in session.input_specs}
         inputs: dict[str, Array] = {
-            _SPEECH: np.ascontiguousarray(features),
-            _LENGTHS: np.full(batch, frames, dtypes[_LENGTHS]),
+            _SPEECH: np.ascontiguousarray(features[None]),
+            _LENGTHS: np.array([len(features)], dtypes[_LENGTHS]),
         }
         if bias is not None:
-            inputs[_BIAS] = np.repeat(bias[None], batch, axis=0)
+            inputs[_BIAS] = bias[None]
         outputs = session.run(inputs)
         return ParaformerOutput(
             scores=outputs[_SCORES],
@@ -207,12 +190,14 @@ class OnnxParaformer:
 
     def _probe(self) -> None:
         """Run the network once: what its declared shapes leave open shows itself here."""
-        noise = np.random.default_rng(0).normal(size=(1, _PROBE_FRAMES, self._feature_dim))
-        parts = self._run_alike(noise.astype(np.float32), [0], self._no_bias)
-        for _, output in parts:
-            if output.scores.shape[2] != self._vocabulary:
-                problem = f"scores {output.scores.shape[2]} tokens; the list has {self._vocabulary}"
-                raise self._wrong(self._network, problem)
+        noise = np.random.default_rng(0).normal(size=(_PROBE_FRAMES, self._feature_dim))
+        try:
+            output = self._run_one(noise.astype(np.float32), self._no_bias)
+        except UsageError as exc:
+            raise self._wrong(self._network, f"takes other inputs: {exc}") from exc
+        if output is not None and output.scores.shape[2] != self._vocabulary:
+            problem = f"scores {output.scores.shape[2]} tokens; the list has {self._vocabulary}"
+            raise self._wrong(self._network, problem)
 
     def _wrong(self, path: Path, problem: str) -> ModelIntegrityError:
         return ModelIntegrityError(
@@ -235,27 +220,22 @@ def _load(path: Path, name: str, threads: int) -> OnnxSession:
 
 
 def _assembled(
-    parts: Sequence[tuple[list[int], ParaformerOutput]], shape: tuple[int, int], vocabulary: int
+    parts: Sequence[ParaformerOutput | None], frames: int, vocabulary: int
 ) -> ParaformerOutput:
-    """One output for all rows of a batch; those without a part have no token.
-
-    Args:
-        parts: rows and what the graph said of them.
-        shape: of the batch, ``(rows, frames)``.
-        vocabulary: tokens that have a score.
-    """
-    batch, frames = shape
-    most = max((output.scores.shape[1] for _, output in parts), default=0)
+    """One output for all segments of a batch; those that are ``None`` have no token."""
+    batch = len(parts)
+    known = [(row, output) for row, output in enumerate(parts) if output is not None]
+    most = max((output.scores.shape[1] for _, output in known), default=0)
     scores = np.zeros((batch, most, vocabulary), np.float32)
     counts = np.zeros(batch, np.int32)
-    has_times = all(output.us_alphas is not None for _, output in parts)
+    has_times = all(output.us_alphas is not None for _, output in known)
     alphas = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
     peaks = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
-    for rows, output in parts:
-        scores[rows, : output.scores.shape[1]] = output.scores
-        counts[rows] = np.clip(output.token_counts, 0, output.scores.shape[1])
+    for row, output in known:
+        scores[row, : output.scores.shape[1]] = output.scores[0]
+        counts[row] = min(max(int(output.token_counts[0]), 0), output.scores.shape[1])
         if alphas is not None and output.us_alphas is not None:
-            alphas[rows, : output.us_alphas.shape[1]] = output.us_alphas
+            alphas[row, : output.us_alphas.shape[1]] = output.us_alphas[0]
         if peaks is not None and output.us_peaks is not None:
-            peaks[rows, : output.us_peaks.shape[1]] = output.us_peaks
+            peaks[row, : output.us_peaks.shape[1]] = output.us_peaks[0]
     return ParaformerOutput(scores, counts, alphas, peaks)
