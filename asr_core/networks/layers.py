@@ -175,13 +175,20 @@ class Heads(nn.Cell):  # type: ignore[misc]
         """(batch, 1, time, width) to (batch, heads, time, width / heads)."""
         if self.count == 1:
             return x
-        return self.stack(self.share(x))
+        return self.stack(self.each(self.share(x)))
 
     def joined(self, x: Tensor) -> Tensor:
         """(batch, heads, time, width / heads) to (batch, 1, time, width)."""
         if self.count == 1:
             return x
-        return self.join(self.part(x))
+        return self.join(self.each(self.part(x)))
+
+    def each(self, shares: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The same tuple; an export loses one that is handed on whole."""
+        named: tuple[Tensor, ...] = ()
+        for head in range(self.count):
+            named = (*named, shares[head])
+        return named
 
 
 def attention_bias(mask: Tensor) -> Tensor:
