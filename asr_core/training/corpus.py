@@ -100,13 +100,13 @@ def _take_other(text: str, place: int, words: list[str], labels: list[int]) -> i
     run = _OTHER.match(text, place)
     end = run.end() if run else place + 1
     before, after = text[max(place - 1, 0) : place], text[end : end + 1]
-    if not _is_plain(before):
+    if before and not _is_plain(before):
         before = _SENTINEL + before
     tokens = _tokens(before + text[place:end] + after)
-    if words:
+    if before and words:
         labels[-1] = _stronger(labels[-1], tokens[0][1])
     last = len(tokens) - (1 if _is_plain(after) else 0)
-    for word, label in tokens[1:last]:
+    for word, label in tokens[1 if before else 0 : last]:
         words.append(word)
         labels.append(label)
     return end

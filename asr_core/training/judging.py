@@ -89,7 +89,7 @@ def _part(
     return Part(np.concatenate(scores), np.concatenate(labels), np.concatenate(lasts), weight)
 
 
-def test_parts(model: PunctuationModel, path: Path) -> dict[str, Part]:
+def read_test(model: PunctuationModel, path: Path) -> dict[str, Part]:
     """What a model says about a file of ``id, source, text`` lines, by source.
 
     Args:

@@ -70,7 +70,8 @@ class Trainer:
         shape: sizes of the network; those of tables are taken from the corpus.
         sampling: how windows are drawn.
         options: how to train.
-        work: folder for ``last.npz``, ``best.npz``, ``shape.json`` and ``log.jsonl``.
+        work: folder for ``shape.json``, ``log.jsonl``, ``last.npz`` (all that is needed to go on),
+            ``best.npz`` and, of the second half of the training, ``kept-<step>.npz``.
     """
 
     def __init__(
@@ -165,6 +166,8 @@ class Trainer:
         if figures["target"] > self._best:
             self._best = figures["target"]
             save_arrays(self._work / "best.npz", self.weights())
+        if 2 * self.done >= self._options.steps:
+            save_arrays(self._work / f"kept-{self.done:06d}.npz", self.weights())
         self._save()
 
     def _state(self) -> Iterator[tuple[str, ms.Parameter]]:

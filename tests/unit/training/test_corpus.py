@@ -53,7 +53,11 @@ def test_words_and_marks_are_those_of_the_token_list(text: str) -> None:
     tokens = tokens_from_pieces([TimedPiece(text, 0, 0, 1.0)])
     words, labels = words_and_labels(text)
     assert words == [token.text for token in tokens]
-    assert labels == [label_of(token) for token in tokens]
+    # Beside dots and dashes any mark would be right, and either may stay.
+    expected = [label_of(token) for token in tokens]
+    assert [label for label, wanted in zip(labels, expected, strict=True) if wanted != UNSURE] == [
+        wanted for wanted in expected if wanted != UNSURE
+    ]
 
 
 def test_the_same_texts_give_the_same_corpus(tmp_path: Path) -> None:

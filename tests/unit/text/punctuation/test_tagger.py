@@ -17,6 +17,8 @@ from asr_core.errors import (
 from asr_core.text.punctuation.base import MARKS, PunctuationModel
 from asr_core.text.punctuation.tagger import PunctuationTagger
 from asr_core.text.punctuation.vocabulary import PAUSE_CLASSES, SHAPES, SPECIAL, Vocabulary
+from asr_core.training.judging import read_test
+from asr_core.training.scoring import report
 from tests.material import ROOT
 from tests.unit.training.random_weights import STEPS, random_weights
 
@@ -177,3 +179,17 @@ def test_a_vocabulary_that_does_not_fit_is_a_failed_text_stage(tmp_path: Path) -
 
 def test_all_files_together_are_small() -> None:
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 6_000_000
+
+
+def test_marks_of_unseen_texts_are_found(tagger: PunctuationModel) -> None:
+    path = ROOT.parent / "shared" / "data" / "punctuation" / "test.tsv"
+    if not path.is_file():
+        pytest.skip("the punctuation test texts are not beside the checkout")
+    parts = read_test(tagger, path)
+    del parts["meeting_asr-vcsum"]  # its marks were made by a machine
+    none = np.zeros(len(MARKS), dtype=np.float32)
+    figures = report(parts, none, last=False)["all"]
+    assert figures["micro"] >= 0.72
+    assert figures["？"] >= 0.75
+    assert figures["。"] >= 0.46
+    assert figures["boundary"] >= 0.81
