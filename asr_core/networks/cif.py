@@ -82,10 +82,11 @@ class TimestampHead(nn.Cell):  # type: ignore[misc]
         onward, _ = self.forwards(parts)
         back, _ = self.backwards(self.reverse(parts, part_counts))
         both = self.join((onward, self.reverse(back, part_counts)))
-        raw = self.sigmoid(self.cif_output2(both))
-        weights = self.relu(raw * self.factor - self.noise).squeeze(-1)
+        planes = both.reshape((both.shape[0], 1, -1, 2 * self.width))
+        raw = self.sigmoid(self.cif_output2(planes))
+        weights = self.relu(raw * self.factor - self.noise)
         counts = self.repeat((mask,) * self.copies)
-        return weights * counts.reshape((mask.shape[0], -1))
+        return weights.reshape((both.shape[0], -1)) * counts.reshape((both.shape[0], -1))
 
 
 class _Upsampling(Part):
@@ -98,7 +99,8 @@ class _Upsampling(Part):
         self.weight = zeros("weight", width, times * width)
         self.bias = zeros("bias", width)
         self.width = width
+        self.multiply = ops.MatMul()
 
     def construct(self, x: Tensor) -> Tensor:
-        parts = ops.matmul(x, self.weight).reshape((x.shape[0], -1, self.width))
-        return parts + self.bias
+        rows = self.multiply(x.reshape((-1, self.width)), self.weight)
+        return rows.reshape((x.shape[0], -1, self.width)) + self.bias

@@ -2,6 +2,10 @@
 
 Values are (batch, 1, time, width): with that axis for the heads of attention no part computes a
 shape, so that a graph serves every batch and every time, also after its export.
+
+Some parts have a form for MindSpore and one for exports: :func:`for_export` chooses the latter.
+MindSpore copies a matrix for each recording of a batch unless it multiplies rows; in an export,
+rows would keep the batch of the example.
 """
 
 from __future__ import annotations
@@ -26,9 +30,11 @@ class Part(nn.Cell):  # type: ignore[misc]
 
     Attributes:
         layouts: by the names of its parameters.
+        exported: whether it has the form for an export.
     """
 
     layouts: ClassVar[dict[str, Layout]] = {}
+    exported = False
 
 
 class Dense(Part):
@@ -54,9 +60,16 @@ class Dense(Part):
         self.biased = biased
         if biased:
             self.bias = zeros("bias", outputs)
+        self.inputs = inputs
+        self.outputs = outputs
+        self.multiply = ops.MatMul()
 
     def construct(self, x: Tensor) -> Tensor:
-        product = ops.matmul(x, self.weight)
+        if self.exported:
+            product = ops.matmul(x, self.weight)
+        else:
+            rows = self.multiply(x.reshape((-1, self.inputs)), self.weight)
+            product = rows.reshape((x.shape[0], x.shape[1], -1, self.outputs))
         if self.biased:
             product = product + self.bias
         return product
@@ -65,7 +78,7 @@ class Dense(Part):
 class LayerNorm(Part):
     """Each place with mean 0 and deviation 1, then scaled and shifted.
 
-    Written in the steps that ONNX Runtime joins to one.
+    Exported in the steps that ONNX Runtime joins to one.
 
     Inputs:
         - **x** (Tensor) - float32 (..., width).
@@ -84,8 +97,12 @@ class LayerNorm(Part):
         self.weight = zeros("weight", width)
         self.bias = zeros("bias", width)
         self.mean = ops.ReduceMean(True)
+        self.whole = ops.LayerNorm(-1, -1, _EPSILON)
 
     def construct(self, x: Tensor) -> Tensor:
+        if not self.exported:
+            normed, _, _ = self.whole(x, self.weight, self.bias)
+            return normed
         centred = x - self.mean(x, -1)
         variance = self.mean(ops.pow(centred, 2.0), -1)
         return centred / ops.sqrt(variance + _EPSILON) * self.weight + self.bias
@@ -194,6 +211,13 @@ class Heads(nn.Cell):  # type: ignore[misc]
 def attention_bias(mask: Tensor) -> Tensor:
     """What is added to scores: (batch, 1, time, 1) of 1 and 0 gives (batch, 1, 1, time)."""
     return ops.transpose(mask - 1.0, (0, 1, 3, 2)) * -MASKED
+
+
+def for_export(cell: nn.Cell) -> None:
+    """Give all parts of a cell, which must not have run, the form for an export."""
+    for _, part in cell.cells_and_names():
+        if isinstance(part, Part):
+            part.exported = True
 
 
 def zeros(name: str, *shape: int) -> Parameter:

@@ -213,11 +213,13 @@ class _CrossAttention(nn.Cell):  # type: ignore[misc]
         self.linear_out = Dense(shape.width, shape.width)
         self.heads = Heads(shape.heads)
         self.halves = ops.Split(3, 2)
+        self.compare = ops.BatchMatMul(transpose_b=True)
         self.softmax = ops.Softmax(-1)
+        self.collect = ops.BatchMatMul()
 
     def construct(self, x: Tensor, memory: Tensor, bias: Tensor) -> Tensor:
         key, value = self.halves(self.linear_k_v(memory))
-        attended = ops.matmul(self.compared(x, key, bias), self.heads(value))
+        attended = self.collect(self.compared(x, key, bias), self.heads(value))
         return self.linear_out(self.heads.joined(attended))
 
     def weights(self, x: Tensor, memory: Tensor, bias: Tensor) -> Tensor:
@@ -225,9 +227,8 @@ class _CrossAttention(nn.Cell):  # type: ignore[misc]
         return self.compared(x, key, bias)
 
     def compared(self, x: Tensor, key: Tensor, bias: Tensor) -> Tensor:
-        keys = ops.transpose(self.heads(key), (0, 1, 3, 2))
         queries = self.heads(self.linear_q(x) * self.scale)
-        return self.softmax(ops.matmul(queries, keys) + bias)
+        return self.softmax(self.compare(queries, self.heads(key)) + bias)
 
 
 def part_sources(cell: nn.Cell, prefixes: dict[str, str]) -> dict[str, Source]:

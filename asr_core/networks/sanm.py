@@ -101,14 +101,16 @@ class _SanmAttention(nn.Cell):  # type: ignore[misc]
         self.memory = Memory(shape.width, shape.taps, shape.shift)
         self.heads = Heads(shape.heads)
         self.thirds = ops.Split(3, 3)
+        self.compare = ops.BatchMatMul(transpose_b=True)
         self.softmax = ops.Softmax(-1)
+        self.collect = ops.BatchMatMul()
 
     def construct(self, x: Tensor, mask: Tensor, bias: Tensor) -> Tensor:
         query, key, value = self.thirds(self.linear_q_k_v(x))
         remembered = self.memory(value, mask)
-        keys = ops.transpose(self.heads(key), (0, 1, 3, 2))
-        weights = self.softmax(ops.matmul(self.heads(query * self.scale), keys) + bias)
-        attended = self.heads.joined(ops.matmul(weights, self.heads(value)))
+        queries = self.heads(query * self.scale)
+        weights = self.softmax(self.compare(queries, self.heads(key)) + bias)
+        attended = self.heads.joined(self.collect(weights, self.heads(value)))
         return self.linear_out(attended) + remembered
 
 

@@ -19,6 +19,9 @@ def export(cell: Any, inputs: Mapping[str, np.ndarray], outputs: Sequence[str], 
     import onnx
     from onnx import helper
 
+    from asr_core.networks.layers import for_export
+
+    for_export(cell)
     axes = {
         name: ({} if array.shape[0] == 1 else {0: "batch"}) | {2: f"{name}_time"}
         for name, array in inputs.items()
