@@ -48,7 +48,7 @@ class Settings:
     batch_windows: int = 4  # windows of speech (14 s) in one batch
     vad: str = "silero"  # silero, fsmn, or off for noisy recordings
     fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
-    punctuation: str = "own"  # own, tagger, or ct-punc for FunASR's CT-Transformer
+    punctuation: str = "tagger"  # our model, own (the recognizer's), or ct-punc (CT-Transformer)
     ct_punc_dir: Path | None = None  # folder of CT-Transformer; models/ct-punc in the data folder
     itn_patterns: str = "off"  # on: lines "re: pattern => replacement" of itn_rules.txt count
     max_hours: int = 24  # longer recordings are cut off there, with a warning
