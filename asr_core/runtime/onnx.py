@@ -33,6 +33,8 @@ _ONLY_FATAL_LOGS = 4
 class OnnxSession:
     """One ONNX network on the CPU; implements :class:`asr_core.runtime.session.Session`.
 
+    Several threads may run it at once; it is closed when none does.
+
     Args:
         path: the ``.onnx`` file.
         threads: threads inside one operator, at least 1; operators run one after another.

@@ -71,6 +71,10 @@ def recognize(
     return recognizer.recognize(segments, RecognizeOptions(hotwords=words))
 
 
+def texts_and_times(utterance: Utterance) -> list[tuple[str, int, int]]:
+    return [(token.text, token.start_ms, token.end_ms) for token in utterance.tokens]
+
+
 def clipped(times: list[list[int]], waveform: Float32) -> list[list[int]]:
     last_ms = len(waveform) // 16
     return [[min(max(place, 0), last_ms) for place in span] for span in times]
@@ -141,6 +145,16 @@ def test_a_batch_of_unequal_lengths_equals_one_by_one(
     together = recognize(recognizer, waveforms, hotwords(count))
     alone = [recognize(recognizer, [waveform], hotwords(count))[0] for waveform in waveforms]
     assert together == alone
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_more_threads_write_the_same(seaco: ParaformerRecognizer, threads: int) -> None:
+    waveforms = list(WAVEFORMS.values())[4:10]
+    other = ParaformerRecognizer(SEACO, name="seaco-paraformer", threads=threads, batch_segments=4)
+    written = recognize(other, waveforms, hotwords(3))
+    other.close()
+    expected = recognize(seaco, waveforms, hotwords(3))
+    assert [texts_and_times(one) for one in written] == [texts_and_times(one) for one in expected]
 
 
 def test_plain_paraformer_writes_what_funasr_onnx_writes(plain: ParaformerRecognizer) -> None:
