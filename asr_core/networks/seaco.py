@@ -70,6 +70,7 @@ class HotwordEmbedder(nn.Cell):  # type: ignore[misc]
 
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__()
+        self.layers = _LSTM_LAYERS
         self.words = _Table(vocabulary, width)
         self.bias_encoder = nn.LSTM(width, width, _LSTM_LAYERS, batch_first=True)
 

@@ -16,9 +16,13 @@ ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
 pytest.importorskip("onnx", reason="the onnx package is not installed")
 
 from asr_core.models.checkpoint import load_into  # noqa: E402
+from asr_core.networks.export import (  # noqa: E402
+    export_graph,
+    write_hotword_embedder,
+    write_timestamp_head,
+)
 from asr_core.networks.sanm import position_encoding  # noqa: E402
 from asr_core.networks.seaco import SeacoNetworks  # noqa: E402
-from tests.unit.networks.exporting import export  # noqa: E402
 
 FRAMES, TOKENS, WORDS = 13, 7, 11
 """Sizes of the example that an export sees; no recording and no list has them."""
@@ -49,7 +53,7 @@ def mask(time: int) -> Float32:
 def session(
     cell: Any, inputs: dict[str, np.ndarray], outputs: Sequence[str], folder: Path
 ) -> OnnxSession:
-    export(cell, inputs, outputs, folder / "graph.onnx")
+    export_graph(cell, inputs, outputs, folder / "graph.onnx")
     return OnnxSession(folder / "graph.onnx", threads=1)
 
 
@@ -125,3 +129,32 @@ def test_hotwords(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
             close(attention[:, 0, 0], golden.each(f"filter.{count}", which))
             given["embeds"] = golden.planes("embeds", which, fill=3.0)
             close(bias.run(given)["scores"], golden.each(f"bias.{count}", which))
+
+
+def test_times(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
+    write_timestamp_head(cells.times, tmp_path / "times.onnx")
+    graph = OnnxSession(tmp_path / "times.onnx", threads=1)
+    for which in (RECORDINGS, [1]):
+        expected = golden.each("us_alphas", which)
+        counts = np.array([len(array) for array in expected])
+        given = {
+            "encoded": golden.planes("encoded", which, fill=3.0),
+            "mask": golden.mask("encoded", which),
+            "part_counts": counts,
+        }
+        found = graph.run(given)["us_alphas"]
+        assert found.shape == (len(which), counts.max())
+        close(found, expected)
+        for row, count in zip(found, counts, strict=True):
+            assert not row[count:].any()
+
+
+def test_hotwords_are_embedded(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
+    write_hotword_embedder(cells.embed, tmp_path / "embed.onnx")
+    graph = OnnxSession(tmp_path / "embed.onnx", threads=1)
+    for count in (1, 5, 60):
+        tokens = golden.stage(f"words.{count}.tokens").astype(np.int32)
+        embedded = graph.run({"tokens": tokens})["embedded"]
+        lengths = golden.stage(f"words.{count}.lengths")
+        found = embedded[np.arange(count), lengths - 1]
+        assert np.abs(found - golden.stage(f"words.{count}.embedded")).max() <= TOLERANCE
