@@ -249,6 +249,15 @@ def test_what_a_hotword_list_cannot_do_is_told_by_word(seaco: ParaformerRecogniz
     assert seaco.hotword_warnings(("中国", "World")) == ()
 
 
+def test_five_hundred_hotwords_are_used_and_the_others_named(seaco: ParaformerRecognizer) -> None:
+    words = hotwords(525)
+    (warning,) = seaco.hotword_warnings(words)
+    assert (warning.code, warning.names) == ("hotwords_left_out", words[500:])
+    assert warning.message.endswith(f", {words[519]} … +5")
+    waveforms = [WAVEFORMS["speech 1"], WAVEFORMS["speech 4"]]
+    assert recognize(seaco, waveforms, words) == recognize(seaco, waveforms, words[:500])
+
+
 def test_plain_paraformer_says_nothing_of_hotwords(plain: ParaformerRecognizer) -> None:
     assert plain.hotword_warnings(("𠮷",)) == ()
 
