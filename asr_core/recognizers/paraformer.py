@@ -103,7 +103,7 @@ class ParaformerRecognizer:
             words: as in :class:`asr_core.recognizers.base.RecognizeOptions`.
 
         Returns:
-            ``hotwords_left_out``: more than 500, too long, or no character is in the token list.
+            ``hotwords_unheard``: more than 500, too long, or no character is in the token list.
             ``hotwords_shortened``: characters that are not in the token list are left out.
         """
         if not self.supports_hotwords:
@@ -111,7 +111,7 @@ class ParaformerRecognizer:
         encoded = self._encoded(words)
         warnings = []
         for code, says, names in (
-            ("hotwords_left_out", "Hotwords left out", encoded.left_out),
+            ("hotwords_unheard", "Hotwords that the model cannot listen for", encoded.left_out),
             ("hotwords_shortened", "Hotwords with unknown characters", encoded.shortened),
         ):
             if names:

@@ -243,7 +243,7 @@ def test_what_a_hotword_list_cannot_do_is_told_by_word(seaco: ParaformerRecogniz
     words = ("中国", "中𠮷国", "𠮷", "中国人" * 4)
     warnings = seaco.hotword_warnings(words)
     assert [(warning.code, warning.names) for warning in warnings] == [
-        ("hotwords_left_out", ("𠮷", "中国人" * 4)),
+        ("hotwords_unheard", ("𠮷", "中国人" * 4)),
         ("hotwords_shortened", ("中𠮷国",)),
     ]
     assert seaco.hotword_warnings(("中国", "World")) == ()
@@ -252,7 +252,7 @@ def test_what_a_hotword_list_cannot_do_is_told_by_word(seaco: ParaformerRecogniz
 def test_five_hundred_hotwords_are_used_and_the_others_named(seaco: ParaformerRecognizer) -> None:
     words = hotwords(525)
     (warning,) = seaco.hotword_warnings(words)
-    assert (warning.code, warning.names) == ("hotwords_left_out", words[500:])
+    assert (warning.code, warning.names) == ("hotwords_unheard", words[500:])
     assert warning.message.endswith(f", {words[519]} … +5")
     waveforms = [WAVEFORMS["speech 1"], WAVEFORMS["speech 4"]]
     assert recognize(seaco, waveforms, words) == recognize(seaco, waveforms, words[:500])
