@@ -46,7 +46,7 @@ class Counts:
         hits: (3,) for ``，。？``.
         placed: (3,).
         wanted: (3,).
-        boundaries: hits, placed and wanted of any of the three marks at a place.
+        boundaries: hits, placed and wanted of any mark at a place.
     """
 
     hits: Float64
@@ -118,8 +118,8 @@ def best_biases(parts: Mapping[str, Part], *, stop_weight: float = 0.35) -> Floa
     """Biases with which the marks of validation texts are found best.
 
     Coordinate ascent on the micro F1 of ``，。？`` and, with some weight, the F1s of ``。``, of
-    ``？`` and of boundaries; the last mark of a paragraph does not count. Marks that no figure
-    judges keep the bias of the mark that they count as.
+    ``？`` and of boundaries; the last mark of a paragraph does not count. Marks that count as
+    another one share its bias.
 
     Args:
         parts: validation texts.
@@ -128,7 +128,7 @@ def best_biases(parts: Mapping[str, Part], *, stop_weight: float = 0.35) -> Floa
     biases = np.zeros(len(MARKS), dtype=np.float32)
     best = _worth(parts, biases, stop_weight)
     for step in (0.5, 0.25, 0.1, 0.1, 0.05):
-        for group in ((1, 6, 7), (2, 4), (3,), (0,)):
+        for group in ((1, 6, 7), (2, 4), (3,), (5,), (0,)):
             best = _climb(parts, biases, group, step, best, stop_weight)
     shifted: Float32 = biases - biases[0]
     return shifted
@@ -161,9 +161,8 @@ def _worth(parts: Mapping[str, Part], biases: Float32, stop_weight: float) -> fl
 
 
 def _boundaries(placed: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> Float64:
-    """A place is a boundary if it has one of ``，。？``."""
-    has = (placed != NONE) & (placed != PAUSE_MARK)
-    wants = (wanted != NONE) & (wanted != PAUSE_MARK)
+    """A place is a boundary if it has any mark."""
+    has, wants = placed != NONE, wanted != NONE
     return np.array([(has & wants).sum(), has.sum(), wants.sum()], dtype=np.float64)
 
 

@@ -34,10 +34,10 @@ def test_marks_of_one_kind_count_as_one() -> None:
     assert figures["micro"] == 1.0
 
 
-def test_pause_marks_and_unsure_places_want_nothing() -> None:
+def test_pause_marks_are_boundaries_and_unsure_places_want_nothing() -> None:
     figures = count(part_of("、_。", "_~。"), _ZERO, last=True).figures()
     assert figures["micro"] == 1.0
-    assert figures["boundary"] == 1.0
+    assert figures["boundary"] == pytest.approx(2 / 3, abs=1e-4)
 
 
 def test_the_last_mark_of_a_paragraph_may_be_left_out() -> None:
