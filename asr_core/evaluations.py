@@ -79,6 +79,4 @@ class EvaluationDoor:
             AudioDecodeError: the file cannot be read or decoded.
             ModelError, DeviceError, RecognitionError: the recognizer cannot work.
         """
-        return transcribe(
-            path, options, self._equipment.stages(), on_event=on_event, cancel=cancel
-        )
+        return transcribe(path, options, self._equipment.stages(), on_event=on_event, cancel=cancel)

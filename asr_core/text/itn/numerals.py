@@ -115,6 +115,9 @@ def segment(text: str, begin: int, end: int) -> list[Numeral]:
         numeral = _next(text, at, end)
         found.append(numeral)
         at = numeral.end
+    # 三百零五千三百三十四: a zero between two numbers is part of neither, so the run is no number.
+    if any(text[numeral.begin : numeral.end] in ("零", "〇") for numeral in found[1:-1]):
+        return [Numeral(begin, end, "fixed")]
     return found
 
 

@@ -4,6 +4,7 @@ import csv
 import shutil
 import sqlite3
 import threading
+import types
 from contextlib import closing
 from pathlib import Path
 
@@ -133,7 +134,12 @@ def test_an_empty_folder_is_a_finished_batch(office: Office, source: Path) -> No
     assert (batch.state, batch.total) == (BatchState.DONE, 0)
 
 
-def test_pause_stops_between_groups_and_resume_goes_on(office: Office, source: Path) -> None:
+def test_pause_stops_between_groups_and_resume_goes_on(
+    office: Office, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The time left passes while a group runs; here it stands still.
+    clock = types.SimpleNamespace(monotonic=lambda: 100.0)
+    monkeypatch.setattr("asr_core.jobs.runner.time", clock)
     write(source, a="慢甲", b="乙")
     batch = office.start(source)
     wait_until(office.holding.is_set)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -127,7 +128,8 @@ def test_the_dot_inside_a_name_stays() -> None:
 def test_the_model_sees_what_was_said_before() -> None:
     model = WordModel()
     builder = SentenceBuilder(TextStages(punctuator=Punctuator(model)))
-    first = builder.accept(spoken("他来了" + "我们今天在这里开会说一说这个项目的进展情况和下一步的安排"))
+    following = "我们今天在这里开会说一说这个项目的进展情况和下一步的安排"
+    first = builder.accept(spoken("他来了" + following))
     assert [sentence.text for sentence in first] == ["他来了。"]
     builder.finish()
     assert "".join(model.seen[-1]).startswith("他来了我们今天")
@@ -153,8 +155,11 @@ def test_a_hotword_is_corrected_counted_and_kept_from_numbers() -> None:
     )
     builder = SentenceBuilder(stages)
     tokens = tokens_from_pieces(
-        [TimedPiece("我在", 0, 400, 0.9), TimedPiece("生态录", 400, 1000, 0.2)]
-        + [TimedPiece("上班，去三里屯。", 1000, 2400, 0.9)]
+        [
+            TimedPiece("我在", 0, 400, 0.9),
+            TimedPiece("生态录", 400, 1000, 0.2),
+            TimedPiece("上班，去三里屯。", 1000, 2400, 0.9),
+        ]
     )
     sentences = [*builder.accept(tokens), *builder.finish()]
     assert [s.text for s in sentences] == ["我在胜太路上班，去三里屯。"]
@@ -189,7 +194,7 @@ def test_the_token_list_survives_every_stage(
     builder = SentenceBuilder(stages)
     sentences: list[Sentence] = []
     edges = [0, *sorted(cuts), len(tokens)]
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in itertools.pairwise(edges):
         sentences += builder.accept(tokens[first:last])
     sentences += builder.finish()
     kept = [token for sentence in sentences for token in sentence.tokens]
