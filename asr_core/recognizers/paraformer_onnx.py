@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,7 +32,7 @@ _ALPHAS, _PEAKS = "us_alphas", "us_cif_peak"
 _UNLIMITED = 10_000  # tokens of a hotword, where the graph takes any number
 _PROBE_FRAMES = 40
 _MOST_WORKERS = 4
-_MEMORY = ("alloc", "memory")  # in the messages of ONNX Runtime
+_NO_TOKEN = re.compile(r"shape: ?\{0[,}]")  # ONNX Runtime on an operator that gets nothing
 
 
 class OnnxParaformer:
@@ -129,8 +130,8 @@ class OnnxParaformer:
         except SessionClosedError:
             raise
         except DeviceError as exc:
-            # The graph cannot handle a segment in which it finds no token.
-            if any(word in str(exc).lower() for word in _MEMORY):
+            # The graph cannot handle a segment in which it finds no token; any other fault is one.
+            if not _NO_TOKEN.search(str(exc)):
                 raise
             logger.info("no token found frames=%d", len(features))
             return None
@@ -203,8 +204,8 @@ class OnnxParaformer:
         noise = np.random.default_rng(0).normal(size=(_PROBE_FRAMES, self._feature_dim))
         try:
             output = self._run_one(noise.astype(np.float32), self._no_bias)
-        except UsageError as exc:
-            raise self._wrong(self._network, f"takes other inputs: {exc}") from exc
+        except (DeviceError, UsageError) as exc:
+            raise self._wrong(self._network, f"cannot be run: {exc}") from exc
         if output is not None and output.scores.shape[2] != self._vocabulary:
             problem = f"scores {output.scores.shape[2]} tokens; the list has {self._vocabulary}"
             raise self._wrong(self._network, problem)

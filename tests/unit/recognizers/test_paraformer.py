@@ -364,12 +364,22 @@ def test_graphs_of_another_kind_are_refused(tmp_path: Path, file: str, other: st
         opened(folder)
 
 
-def test_the_memory_of_the_machine_is_no_silence(
-    seaco: ParaformerRecognizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def exhausted(self: OnnxParaformer, features: Float32, bias: Float32 | None) -> None:
-        raise DeviceError("Failed to allocate memory for requested buffer of size 1")
+FAULTS = (
+    "Failed to allocate memory for requested buffer of size 1",
+    "MatMul node: left operand cannot broadcast on dim 1 LeftShape: {1,40}, RightShape: {3,8}",
+    "The input tensor cannot be reshaped. Input shape:{20,24}, requested shape:{1,20,24}",
+)
 
-    monkeypatch.setattr(OnnxParaformer, "_run_graph", exhausted)
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_network_is_no_silence(
+    seaco: ParaformerRecognizer, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    def failing(self: OnnxParaformer, features: Float32, bias: Float32 | None) -> None:
+        raise DeviceError(fault)
+
+    monkeypatch.setattr(OnnxParaformer, "_run_graph", failing)
     with pytest.raises(RecognitionError):
         recognize(seaco, [WAVEFORMS["speech 1"]])
+    with pytest.raises(ModelIntegrityError):
+        opened(SEACO)
