@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from asr_core.audio.endpointer import EndpointOptions
 from asr_core.audio.features import FeatureOptions
-from asr_core.errors import ModelFileMissingError, ModelIntegrityError, UsageError
+from asr_core.errors import UsageError
 from asr_core.results import SAMPLE_RATE_HZ
-
-_LARGEST_NUMBER = 1e9
+from asr_core.runtime.funasr import ConfigError, Section, read_config, unusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,78 +70,18 @@ def read_fsmn_config(path: Path) -> FsmnConfig:
         ModelFileMissingError: there is no such file.
         ModelIntegrityError: it is no configuration of an FSMN-VAD, or has an impossible value.
     """
-    import yaml
-
     name = path.parent.name
+    content = read_config(path, name)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
         return _config(content)
-    except FileNotFoundError as exc:
-        raise ModelFileMissingError(
-            f"{path.name} is missing in {path.parent}", name=name, path=str(path), reason="folder"
-        ) from exc
-    except (yaml.YAMLError, UnicodeDecodeError, _ConfigError, UsageError) as exc:
-        raise ModelIntegrityError(
-            f"{path} is no configuration of an FSMN-VAD: {exc}",
-            name=name,
-            path=str(path),
-            reason="folder",
-        ) from exc
-
-
-class _ConfigError(ValueError):
-    """A value that is missing or has the wrong kind."""
-
-
-class _Section:
-    """One mapping of the file."""
-
-    def __init__(self, content: Any, name: str) -> None:
-        section = content.get(name, {}) if isinstance(content, Mapping) else None
-        if not isinstance(section, Mapping):
-            raise _ConfigError(f"{name} is not a mapping")
-        self._values = section
-        self._name = name
-
-    def number(self, key: str, default: float) -> float:
-        value = self._values.get(key, default)
-        try:
-            # YAML reads 1e-4 as text.
-            number = float(value)
-        except (TypeError, ValueError) as exc:
-            raise _ConfigError(f"{self._name}.{key} is not a number: {value!r}") from exc
-        if not abs(number) <= _LARGEST_NUMBER:
-            raise _ConfigError(f"{self._name}.{key} is not a usable number: {value!r}")
-        return number
-
-    def whole(self, key: str, default: int) -> int:
-        number = self.number(key, default)
-        if number != int(number):
-            raise _ConfigError(f"{self._name}.{key} is not a whole number: {number}")
-        return int(number)
-
-    def text(self, key: str, default: str) -> str:
-        value = self._values.get(key, default)
-        if not isinstance(value, str):
-            raise _ConfigError(f"{self._name}.{key} is not a text: {value!r}")
-        return value
-
-    def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        values = self._values.get(key, default)
-        if not isinstance(values, list | tuple) or not all(isinstance(v, int) for v in values):
-            raise _ConfigError(f"{self._name}.{key} is not a list of whole numbers: {values!r}")
-        return tuple(values)
-
-    def expect(self, key: str, expected: int) -> None:
-        number = self.whole(key, expected)
-        if number != expected:
-            raise _ConfigError(f"{self._name}.{key} is {number}; only {expected} is supported")
+    except (ConfigError, UsageError) as exc:
+        raise unusable(path, name, f"is no configuration of an FSMN-VAD: {exc}") from exc
 
 
 def _config(content: Any) -> FsmnConfig:
-    frontend = _Section(content, "frontend_conf")
-    model = _Section(content, "model_conf")
-    encoder = _Section(content, "encoder_conf")
+    frontend = Section(content, "frontend_conf")
+    model = Section(content, "model_conf")
+    encoder = Section(content, "encoder_conf")
     features = _features(frontend)
     model.expect("sample_rate", SAMPLE_RATE_HZ)
     model.expect("frame_in_ms", features.frame_shift_ms)
@@ -151,7 +89,7 @@ def _config(content: Any) -> FsmnConfig:
     cache = (1, encoder.whole("proj_dim", 128), encoder.whole("lorder", 20) - 1, 1)
     layers = encoder.whole("fsmn_layers", 4)
     if min(*cache, layers) < 1:
-        raise _ConfigError("encoder_conf describes no FSMN")
+        raise ConfigError("encoder_conf describes no FSMN")
     return FsmnConfig(
         features=features,
         voice=_voice(model),
@@ -160,7 +98,7 @@ def _config(content: Any) -> FsmnConfig:
     )
 
 
-def _features(frontend: _Section) -> FeatureOptions:
+def _features(frontend: Section) -> FeatureOptions:
     frontend.expect("fs", SAMPLE_RATE_HZ)
     frontend.expect("lfr_n", 1)
     return FeatureOptions(
@@ -172,7 +110,7 @@ def _features(frontend: _Section) -> FeatureOptions:
     )
 
 
-def _voice(model: _Section) -> VoiceOptions:
+def _voice(model: Section) -> VoiceOptions:
     return VoiceOptions(
         silence_units=model.numbers("sil_pdf_ids", (0,)),
         margin=model.number("speech_noise_thres", 0.6),
@@ -183,7 +121,7 @@ def _voice(model: _Section) -> VoiceOptions:
     )
 
 
-def _endpoints(model: _Section, frame_ms: int) -> EndpointOptions:
+def _endpoints(model: Section, frame_ms: int) -> EndpointOptions:
     def frames(key: str, default_ms: int) -> int:
         return model.whole(key, default_ms) // frame_ms
 

@@ -17,12 +17,11 @@ from asr_core.audio.features import (
     read_cmvn,
 )
 from asr_core.audio.fsmn_config import FsmnConfig, VoiceOptions, read_fsmn_config
-from asr_core.errors import ModelFileMissingError, ModelIntegrityError, UsageError
+from asr_core.errors import ModelIntegrityError, UsageError
+from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, find_files, unusable
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Array, Float32, Session
 
-CONFIG_FILE = "config.yaml"
-CMVN_FILE = "am.mvn"
 NETWORK_FILES = ("model.onnx", "model_quant.onnx")
 """The first that exists is used: the whole network is small, and quantized it is less exact."""
 
@@ -208,30 +207,11 @@ def load_fsmn_vad(folder: Path, threads: int = 1) -> FsmnVad:
         ModelIntegrityError: a file has another content.
         DeviceError: ONNX Runtime cannot load the network.
     """
-    config = read_fsmn_config(_existing(folder, CONFIG_FILE))
-    cmvn = read_cmvn(_existing(folder, CMVN_FILE))
+    wanted = ((CONFIG_FILE,), (CMVN_FILE,), NETWORK_FILES)
+    config_file, cmvn_file, network = find_files(folder, wanted, _MODEL_NAME)
+    config, cmvn = read_fsmn_config(config_file), read_cmvn(cmvn_file)
     dim = config.features.stack * config.features.n_mels
     if len(cmvn.shift) != dim:
-        raise ModelIntegrityError(
-            f"{folder / CMVN_FILE} normalizes {len(cmvn.shift)} values, not {dim}",
-            name=_MODEL_NAME,
-            path=str(folder / CMVN_FILE),
-            reason="folder",
-        )
-    return FsmnVad(OnnxSession(_existing(folder, *NETWORK_FILES), threads=threads), config, cmvn)
-
-
-def _existing(folder: Path, *names: str) -> Path:
-    """The first of these files that exists."""
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    wanted = " or ".join(names)
-    message = f"{wanted} is missing in {folder}" if folder.is_dir() else f"There is no {folder}"
-    raise ModelFileMissingError(
-        f"{message}; the folder of FSMN-VAD must hold {CONFIG_FILE}, {CMVN_FILE} and "
-        f"{NETWORK_FILES[0]} or {NETWORK_FILES[1]}",
-        name=_MODEL_NAME,
-        path=str(folder / names[0]),
-        reason="folder",
-    )
+        problem = f"normalizes {len(cmvn.shift)} values, not {dim}"
+        raise unusable(cmvn_file, _MODEL_NAME, problem)
+    return FsmnVad(OnnxSession(network, threads=threads), config, cmvn)

@@ -10,12 +10,18 @@ from types import MappingProxyType
 from typing import Any
 
 from asr_core.audio.features import Cmvn, FeatureOptions, read_cmvn
-from asr_core.errors import ModelFileMissingError, ModelIntegrityError, UsageError
+from asr_core.errors import UsageError
 from asr_core.results import SAMPLE_RATE_HZ
+from asr_core.runtime.funasr import (
+    CMVN_FILE,
+    CONFIG_FILE,
+    TOKENS_FILE,
+    find_files,
+    first_of,
+    read_config,
+    unusable,
+)
 
-CONFIG_FILE = "config.yaml"
-TOKENS_FILE = "tokens.json"
-CMVN_FILE = "am.mvn"
 SEGMENTATION_FILE = "seg_dict"
 NETWORK_FILES = ("model_quant.onnx", "model.onnx")
 """The first that exists is used."""
@@ -70,24 +76,19 @@ def open_folder(path: Path, *, name: str, graphs: bool = True) -> FunasrFolder:
         ModelFileMissingError: files are missing.
         ModelIntegrityError: a file has another content.
     """
-    config = _read_config(path / CONFIG_FILE, name)
+    # A configuration that is missing is told together with the other files.
+    has_config = (path / CONFIG_FILE).is_file()
+    config = read_config(path / CONFIG_FILE, name) if has_config else {}
+    if not isinstance(config, Mapping):
+        raise unusable(path / CONFIG_FILE, name, "is no configuration of a model")
     kind = _text(config.get("model"), "Paraformer")
     wanted: list[tuple[str, ...]] = [(CONFIG_FILE,), (TOKENS_FILE,), (CMVN_FILE,)]
     if graphs:
         wanted.append(NETWORK_FILES)
     # A folder without its configuration may be of either kind; then the graph shows what it is.
-    if graphs and (kind in HOTWORD_MODELS or _first(path, HOTWORD_FILES)):
+    if graphs and (kind in HOTWORD_MODELS or first_of(path, HOTWORD_FILES)):
         wanted.append(HOTWORD_FILES)
-    missing = [" / ".join(names) for names in wanted if _first(path, names) is None]
-    if missing:
-        raise ModelFileMissingError(
-            f"{path} lacks files of the model {name}: {', '.join(missing)}",
-            name=name,
-            path=str(path / missing[0].partition(" / ")[0]),
-            reason="files",
-            folder=str(path),
-            files=", ".join(missing),
-        )
+    find_files(path, wanted, name)
     features, cmvn = _read_features(path, config, name), read_cmvn(path / CMVN_FILE)
     folder = FunasrFolder(
         path=path,
@@ -96,39 +97,20 @@ def open_folder(path: Path, *, name: str, graphs: bool = True) -> FunasrFolder:
         cmvn=cmvn,
         tokens=_read_tokens(path / TOKENS_FILE, name),
         segmentation=_read_segmentation(path / SEGMENTATION_FILE, name),
-        network=_first(path, NETWORK_FILES) if graphs else None,
-        hotword_network=_first(path, HOTWORD_FILES) if graphs else None,
+        network=first_of(path, NETWORK_FILES) if graphs else None,
+        hotword_network=first_of(path, HOTWORD_FILES) if graphs else None,
     )
     if len(cmvn.shift) != folder.feature_dim:
         problem = f"normalizes {len(cmvn.shift)} values; the features have {folder.feature_dim}"
-        raise _unusable(path / CMVN_FILE, name, problem)
+        raise unusable(path / CMVN_FILE, name, problem)
     return folder
-
-
-def _first(folder: Path, names: Sequence[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
-def _read_config(path: Path, name: str) -> Mapping[str, Any]:
-    """The configuration; empty when the file is missing, which is told together with others."""
-    import yaml
-
-    if not path.is_file():
-        return {}
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
-        raise _unusable(path, name, f"cannot be read: {exc}") from exc
-    if not isinstance(content, Mapping):
-        raise _unusable(path, name, "is no configuration of a model")
-    return content
 
 
 def _read_features(folder: Path, config: Mapping[str, Any], name: str) -> FeatureOptions:
     path = folder / CONFIG_FILE
     frontend = config.get("frontend_conf")
     if not isinstance(frontend, Mapping):
-        raise _unusable(path, name, "has no frontend_conf")
+        raise unusable(path, name, "has no frontend_conf")
     try:
         rate_hz = int(frontend.get("fs", SAMPLE_RATE_HZ))
         options = FeatureOptions(
@@ -140,9 +122,9 @@ def _read_features(folder: Path, config: Mapping[str, Any], name: str) -> Featur
             stride=int(frontend.get("lfr_n", 1)),
         )
     except (TypeError, ValueError, UsageError) as exc:
-        raise _unusable(path, name, f"describes no features: {exc}") from exc
+        raise unusable(path, name, f"describes no features: {exc}") from exc
     if rate_hz != SAMPLE_RATE_HZ:
-        raise _unusable(path, name, f"is for {rate_hz} Hz; only {SAMPLE_RATE_HZ} is supported")
+        raise unusable(path, name, f"is for {rate_hz} Hz; only {SAMPLE_RATE_HZ} is supported")
     return options
 
 
@@ -150,9 +132,9 @@ def _read_tokens(path: Path, name: str) -> tuple[str, ...]:
     try:
         tokens = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
-        raise _unusable(path, name, f"cannot be read: {exc}") from exc
+        raise unusable(path, name, f"cannot be read: {exc}") from exc
     if not isinstance(tokens, list) or len(tokens) < 4 or not _are_texts(tokens):
-        raise _unusable(path, name, "is no list of tokens")
+        raise unusable(path, name, "is no list of tokens")
     return tuple(tokens)
 
 
@@ -163,7 +145,7 @@ def _read_segmentation(path: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as exc:
-        raise _unusable(path, name, f"cannot be read: {exc}") from exc
+        raise unusable(path, name, f"cannot be read: {exc}") from exc
     rows = (line.split() for line in lines)
     return MappingProxyType({row[0]: tuple(row[1:]) for row in rows if len(row) > 1})
 
@@ -174,12 +156,3 @@ def _are_texts(items: Sequence[object]) -> bool:
 
 def _text(value: object, default: str) -> str:
     return value if isinstance(value, str) else default
-
-
-def _unusable(path: Path, name: str, problem: str) -> ModelIntegrityError:
-    return ModelIntegrityError(
-        f"{path} {problem}; put FunASR's whole model folder there",
-        name=name,
-        path=str(path),
-        reason="folder",
-    )

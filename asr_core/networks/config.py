@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asr_core.errors import ModelFileMissingError, ModelIntegrityError
-
-_LARGEST_NUMBER = 1e9
+from asr_core.runtime.funasr import ConfigError, Section, read_config, unusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,70 +119,21 @@ def read_paraformer_config(path: Path, vocabulary: int) -> ParaformerConfig:
         ModelIntegrityError: it is no configuration of a Paraformer, or of one that is not
             supported.
     """
-    import yaml
-
     name = path.parent.name
+    content = read_config(path, name)
     try:
-        return _config(yaml.safe_load(path.read_text(encoding="utf-8")), vocabulary)
-    except FileNotFoundError as exc:
-        raise ModelFileMissingError(
-            f"{path.name} is missing in {path.parent}", name=name, path=str(path), reason="folder"
-        ) from exc
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, _ConfigError) as exc:
-        raise ModelIntegrityError(
-            f"{path} describes no Paraformer that can be used: {exc}",
-            name=name,
-            path=str(path),
-            reason="folder",
-        ) from exc
-
-
-class _ConfigError(ValueError):
-    """A value that is missing, has the wrong kind or is not supported."""
-
-
-class _Section:
-    """One mapping of the file."""
-
-    def __init__(self, content: Mapping[str, Any], name: str) -> None:
-        section = content.get(name) or {}
-        if not isinstance(section, Mapping):
-            raise _ConfigError(f"{name} is not a mapping")
-        self._values = section
-        self._name = name
-
-    def number(self, key: str, default: float) -> float:
-        value = self._values.get(key, default)
-        try:
-            # YAML reads 1e-4 as text.
-            number = float(value)
-        except (TypeError, ValueError) as exc:
-            raise _ConfigError(f"{self._name}.{key} is not a number: {value!r}") from exc
-        if not abs(number) <= _LARGEST_NUMBER:
-            raise _ConfigError(f"{self._name}.{key} is not a usable number: {value!r}")
-        return number
-
-    def count(self, key: str, default: int, least: int = 1) -> int:
-        number = self.number(key, default)
-        if number != int(number) or number < least:
-            raise _ConfigError(f"{self._name}.{key} is not a whole number from {least}: {number}")
-        return int(number)
-
-    def expect(self, key: str, *expected: object) -> None:
-        """The value is one of these; the first is the default."""
-        value = self._values.get(key, expected[0])
-        if value not in expected:
-            wanted = " or ".join(repr(one) for one in expected)
-            raise _ConfigError(f"{self._name}.{key} is {value!r}; only {wanted} is supported")
+        return _config(content, vocabulary)
+    except ConfigError as exc:
+        raise unusable(path, name, f"describes no Paraformer that can be used: {exc}") from exc
 
 
 def _config(content: Any, vocabulary: int) -> ParaformerConfig:
     if not isinstance(content, Mapping):
-        raise _ConfigError("it is not a mapping")
+        raise ConfigError("it is not a mapping")
     _expect(content, "model", "Paraformer", "BiCifParaformer", "SeacoParaformer")
     _expect(content, "encoder", "SANMEncoder")
     _expect(content, "decoder", "ParaformerSANMDecoder")
-    model = _Section(content, "model_conf")
+    model = Section(content, "model_conf")
     encoder = _encoder(content)
     bias, no_bias = None, None
     if content["model"] == "SeacoParaformer":
@@ -194,11 +143,11 @@ def _config(content: Any, vocabulary: int) -> ParaformerConfig:
         bias = _decoder(content, "seaco_decoder_conf", model.count("inner_dim", 256))
         no_bias = model.count("NO_BIAS", 8377, least=0)
         if bias.width != encoder.width:
-            raise _ConfigError("model_conf.inner_dim is not the width of the encoder")
+            raise ConfigError("model_conf.inner_dim is not the width of the encoder")
         if bias.remembering:
-            raise _ConfigError("seaco_decoder_conf asks for blocks without attention")
+            raise ConfigError("seaco_decoder_conf asks for blocks without attention")
         if no_bias >= vocabulary:
-            raise _ConfigError("model_conf.NO_BIAS is no token")
+            raise ConfigError("model_conf.NO_BIAS is no token")
     return ParaformerConfig(
         vocabulary=vocabulary,
         encoder=encoder,
@@ -211,11 +160,11 @@ def _config(content: Any, vocabulary: int) -> ParaformerConfig:
 
 def _expect(content: Mapping[str, Any], key: str, *expected: str) -> None:
     if content.get(key) not in expected:
-        raise _ConfigError(f"{key} is {content.get(key)!r}; supported: {', '.join(expected)}")
+        raise ConfigError(f"{key} is {content.get(key)!r}; supported: {', '.join(expected)}")
 
 
 def _encoder(content: Mapping[str, Any]) -> EncoderShape:
-    section = _Section(content, "encoder_conf")
+    section = Section(content, "encoder_conf")
     section.expect("input_layer", "pe")
     section.expect("normalize_before", True)
     section.expect("concat_after", False)
@@ -224,7 +173,7 @@ def _encoder(content: Mapping[str, Any]) -> EncoderShape:
     try:
         inputs = int(content["input_size"])
     except (KeyError, TypeError, ValueError):
-        frontend = _Section(content, "frontend_conf")
+        frontend = Section(content, "frontend_conf")
         inputs = frontend.count("n_mels", 80) * frontend.count("lfr_m", 1)
     shape = EncoderShape(
         inputs=inputs,
@@ -236,13 +185,13 @@ def _encoder(content: Mapping[str, Any]) -> EncoderShape:
         shift=section.count("sanm_shfit", 0, least=0),
     )
     if inputs < 4 or inputs % 2:
-        raise _ConfigError(f"features of {inputs} values have no positions")
+        raise ConfigError(f"features of {inputs} values have no positions")
     _check("encoder_conf", shape)
     return shape
 
 
 def _decoder(content: Mapping[str, Any], name: str, width: int) -> DecoderShape:
-    section = _Section(content, name)
+    section = Section(content, name)
     section.expect("normalize_before", True)
     section.expect("concat_after", False)
     attending = section.count("att_layer_num", 6)
@@ -261,19 +210,17 @@ def _decoder(content: Mapping[str, Any], name: str, width: int) -> DecoderShape:
 
 def _check(name: str, shape: EncoderShape | DecoderShape) -> None:
     if shape.width % shape.heads:
-        raise _ConfigError(
-            f"{name}: {shape.width} features cannot be shared by {shape.heads} heads"
-        )
+        raise ConfigError(f"{name}: {shape.width} features cannot be shared by {shape.heads} heads")
     if (shape.taps - 1) // 2 + shape.shift > shape.taps - 1:
-        raise _ConfigError(f"{name}.sanm_shfit is larger than the memory")
+        raise ConfigError(f"{name}.sanm_shfit is larger than the memory")
 
 
 def _predictor(content: Mapping[str, Any], width: int) -> PredictorShape:
     _expect(content, "predictor", "CifPredictorV2", "CifPredictorV3")
-    section = _Section(content, "predictor_conf")
+    section = Section(content, "predictor_conf")
     upsampled = content["predictor"] == "CifPredictorV3"
     if section.count("idim", width) != width:
-        raise _ConfigError("predictor_conf.idim is not the width of the encoder")
+        raise ConfigError("predictor_conf.idim is not the width of the encoder")
     if upsampled:
         section.expect("upsample_type", "cnn_blstm")
         section.expect("use_cif1_cnn", False)

@@ -17,21 +17,24 @@ import numpy.typing as npt
 from asr_core.errors import (
     DeviceError,
     DeviceUnavailableError,
-    ModelFileMissingError,
-    ModelIntegrityError,
     NormalizationError,
     UsageError,
+)
+from asr_core.runtime.funasr import (
+    CONFIG_FILE,
+    TOKENS_FILE,
+    find_files,
+    read_config,
+    unusable,
 )
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Float32
 from asr_core.text.punctuation.base import MARKS
 
-CONFIG_FILE = "config.yaml"
-TOKENS_FILE = "tokens.json"
 NETWORK_FILES = ("model.onnx", "model_quant.onnx")
 """The first that exists is used: the quantized one chooses other marks now and then."""
 
-_MODEL_NAME = "ct-transformer"
+_MODEL_NAME = "ct-punc"  # of the catalogue
 _NO_MARK = "_"
 _FULL_WIDTH = {",": "，", "?": "？", "!": "！", ";": "；", ":": "："}
 _STEP_WORDS = 20  # that the network sees in addition, each time
@@ -61,14 +64,15 @@ class CtTransformer:
     """
 
     def __init__(self, folder: Path, *, threads: int) -> None:
-        classes = _read_classes(_existing(folder, CONFIG_FILE))
-        self._ids = _read_tokens(_existing(folder, TOKENS_FILE))
+        wanted = ((CONFIG_FILE,), (TOKENS_FILE,), NETWORK_FILES)
+        config, tokens, network = find_files(folder, wanted, _MODEL_NAME)
+        classes = _read_classes(config)
+        self._ids = _read_tokens(tokens)
         self._unknown = max(self._ids.values())
         self._size = len(classes)
         self._period, self._comma = classes.index("。"), _find(classes, "，")
         self._ends = tuple(i for i, mark in enumerate(classes) if mark in ("。", "？"))
         self._columns = [_columns(classes, mark) for mark in MARKS]
-        network = _existing(folder, *NETWORK_FILES)
         self._session = _open(network, threads)
         self._probe(network)
 
@@ -167,7 +171,9 @@ class CtTransformer:
             self._run(np.array([self._unknown, self._unknown, self._unknown]))
         except (DeviceError, UsageError) as exc:
             self._session.close()
-            raise _unusable(network, f"is no network of a CT-Transformer: {exc}") from exc
+            raise unusable(
+                network, _MODEL_NAME, f"is no network of a CT-Transformer: {exc}"
+            ) from exc
 
 
 def _prefer(scores: Float32, wanted: int) -> None:
@@ -189,19 +195,14 @@ def _find(classes: Sequence[str], mark: str) -> int:
 
 def _read_classes(path: Path) -> list[str]:
     """``model_conf.punc_list`` with full-width marks."""
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
-        raise _unusable(path, f"cannot be read: {exc}") from exc
+    content = read_config(path, _MODEL_NAME)
     model: Any = content.get("model_conf") if isinstance(content, Mapping) else None
     classes: Any = model.get("punc_list") if isinstance(model, Mapping) else None
     if not isinstance(classes, list) or not all(isinstance(item, str) for item in classes):
-        raise _unusable(path, "has no list of marks, model_conf.punc_list")
+        raise unusable(path, _MODEL_NAME, "has no list of marks, model_conf.punc_list")
     marks = [_FULL_WIDTH.get(str(item), str(item)) for item in classes]
     if _NO_MARK not in marks or "。" not in marks:
-        raise _unusable(path, f"lists marks without {_NO_MARK} or 。: {classes}")
+        raise unusable(path, _MODEL_NAME, f"lists marks without {_NO_MARK} or 。: {classes}")
     return marks
 
 
@@ -210,9 +211,9 @@ def _read_tokens(path: Path) -> dict[str, int]:
     try:
         words = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
-        raise _unusable(path, f"cannot be read: {exc}") from exc
+        raise unusable(path, _MODEL_NAME, f"cannot be read: {exc}") from exc
     if not isinstance(words, list) or not words or not all(isinstance(item, str) for item in words):
-        raise _unusable(path, "is no list of words")
+        raise unusable(path, _MODEL_NAME, "is no list of words")
     return {word: number for number, word in enumerate(words)}
 
 
@@ -222,29 +223,4 @@ def _open(network: Path, threads: int) -> OnnxSession:
     except DeviceUnavailableError:
         raise
     except DeviceError as exc:
-        raise _unusable(network, f"cannot be loaded: {exc}") from exc
-
-
-def _existing(folder: Path, *names: str) -> Path:
-    """The first of these files that exists."""
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    wanted = " or ".join(names)
-    message = f"{wanted} is missing in {folder}" if folder.is_dir() else f"There is no {folder}"
-    raise ModelFileMissingError(
-        f"{message}; the folder of CT-Transformer must hold {CONFIG_FILE}, {TOKENS_FILE} and "
-        f"{' or '.join(NETWORK_FILES)}",
-        name=_MODEL_NAME,
-        path=str(folder / names[0]),
-        reason="folder",
-    )
-
-
-def _unusable(path: Path, problem: str) -> ModelIntegrityError:
-    return ModelIntegrityError(
-        f"{path} {problem}; put FunASR's whole model folder there",
-        name=_MODEL_NAME,
-        path=str(path),
-        reason="folder",
-    )
+        raise unusable(network, _MODEL_NAME, f"cannot be loaded: {exc}") from exc

@@ -235,14 +235,14 @@ def test_a_missing_file_is_named_with_its_folder(fsmn_folder, tmp_path, name):
             shutil.copyfile(path, tmp_path / path.name)
     with pytest.raises(ModelFileMissingError) as caught:
         load_fsmn_vad(tmp_path)
-    assert f"{name} " in str(caught.value)
-    assert str(tmp_path) in str(caught.value)
-    for locale in LOCALES:
-        assert str(tmp_path / name) in describe(caught.value, locale)
+    for told in (str(caught.value), *(describe(caught.value, locale) for locale in LOCALES)):
+        assert name in told
+        assert str(tmp_path) in told
+        assert "fsmn-vad" in told
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(ModelFileMissingError, match="nowhere"):
+    with pytest.raises(ModelFileMissingError, match=r"nowhere.*config\.yaml, am\.mvn, model\.onnx"):
         load_fsmn_vad(tmp_path / "nowhere")
 
 

@@ -129,15 +129,16 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(ModelFileMissingError, match=name) as caught:
         CtTransformer(folder, threads=1)
-    assert caught.value.details == {
-        "name": "ct-transformer",
-        "path": str(folder / name),
-        "reason": "folder",
-    }
+    details = caught.value.details
+    assert (details["name"], details["path"]) == ("ct-punc", str(folder / name))
+    assert (details["folder"], details["reason"]) == (str(folder), "files")
+    assert str(details["files"]).startswith(name)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileMissingError, match=r"There is no .*nowhere"):
+    with pytest.raises(
+        ModelFileMissingError, match=r"nowhere lacks files.*config\.yaml, tokens\.json, model\.onnx"
+    ):
         CtTransformer(tmp_path / "nowhere", threads=1)
 
 
@@ -175,6 +176,6 @@ def test_a_network_that_fails_leaves_the_text_to_the_caller(folder: Path) -> Non
 
 
 def test_it_has_a_name_and_needs_a_thread(model: CtTransformer) -> None:
-    assert model.name == "ct-transformer"
+    assert model.name == "ct-punc"
     with pytest.raises(UsageError, match="at least one thread"):
         CtTransformer(FOLDER, threads=0)
