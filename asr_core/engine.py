@@ -33,7 +33,7 @@ from asr_core.media import Media
 from asr_core.models.catalog import CATALOGUE
 from asr_core.models.store import ModelStore
 from asr_core.results import Transcript
-from asr_core.settings import Settings
+from asr_core.settings import PUNCTUATIONS, Settings
 from asr_core.store.batches import BatchStore
 from asr_core.store.database import Database
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
@@ -406,7 +406,7 @@ class Engine(BatchDoor, EvaluationDoor):
     def punctuation_choices(self) -> tuple[str, ...]:
         """Whose punctuation can be chosen here; ``ct-punc`` needs its model folder."""
         has_ct_punc = (self._settings.ct_punc_folder / "config.yaml").is_file()
-        return ("own", "tagger", "ct-punc") if has_ct_punc else ("own", "tagger")
+        return tuple(name for name in PUNCTUATIONS if name != "ct-punc" or has_ct_punc)
 
     def system(self) -> SystemInfo:
         """Versions, memory, disk and where data lies."""

@@ -21,9 +21,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+PUNCTUATIONS = ("tagger", "own", "ct-punc")
+"""Whose punctuation: our model's, the recognizer's, CT-Transformer's."""
+
 _CHOICES: dict[str, tuple[str, ...]] = {
     "vad": ("silero", "fsmn", "off"),
-    "punctuation": ("own", "tagger", "ct-punc"),
+    "punctuation": PUNCTUATIONS,
     "itn_patterns": ("off", "on"),
     "locale": ("zh-CN", "en"),
     "log_level": ("DEBUG", "INFO", "WARNING", "ERROR"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from asr_core.audio.raw import parse_raw
 from asr_core.engine import TranscribeOptions
 from asr_core.errors import SettingsError
+from asr_core.settings import PUNCTUATIONS
 from asr_core.transcription.options import POLISHES
 
 OK, SOME_FAILED, USAGE = 0, 1, 2
@@ -49,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-punctuation", action="store_true", help="no punctuation marks")
     parser.add_argument(
         "--punctuation",
-        choices=("own", "tagger", "ct-punc"),
-        help="whose marks: the recognizer's own, our model's, CT-Transformer's",
+        choices=PUNCTUATIONS,
+        help="whose marks: our model's, the recognizer's own, CT-Transformer's",
     )
     add_styles(parser)
     parser.add_argument(

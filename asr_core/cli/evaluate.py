@@ -29,8 +29,7 @@ from asr_core.messages import describe, message
 from asr_core.models.catalog import find_entry
 from asr_core.results import ModelInfo
 from asr_core.settings import Settings
-
-_ARROW = "=>"  # of a replacement among the hotwords
+from asr_core.text.hotword_list import parse_hotwords
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +95,7 @@ def _evaluate(arguments: argparse.Namespace, settings: Settings) -> int:
             else (sample, Outcome(""))
             for sample in samples
         ]
-    words = [word for word in options.hotwords if _ARROW not in word]
+    words = parse_hotwords("\n".join(options.hotwords)).words
     measured = evaluate(results, normalizations=arguments.normalize, hotwords=words)
     _report(measured, model, arguments, settings.locale)
     return SOME_FAILED if measured.failed or len(results) < len(samples) else OK

@@ -119,7 +119,7 @@ def drop_span(
     if not dropped:
         raise RecordNotFoundError("no such correction", id=recording_id)
     sentences[position] = replace(before, spans=spans)
-    undone = [span.written for span in dropped if span.kind == "hotword"]
+    undone = [span.written for span in dropped if span.kind in ("hotword", "replacement")]
     uses = tuple(
         replace(use, corrected=max(use.corrected - undone.count(use.word), 0))
         for use in transcript.hotwords

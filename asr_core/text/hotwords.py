@@ -1,19 +1,17 @@
 """Hotwords after recognition: corrections of the token list, for any recognizer.
 
 ``parse_hotwords`` reads the user's text, ``HotwordCorrector`` finds the spans that are written
-otherwise, ``hotword_report`` tells which words were hit. Tokens are never changed: dropping a
-span undoes its correction.
+otherwise and the hotwords that stand there already. Tokens are never changed: dropping a span
+undoes its correction.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from asr_core.results import HotwordUse, Token, WrittenSpan, join_text
-from asr_core.text.hotword_atoms import breaks_after
+from asr_core.results import Token, WrittenSpan, join_text
 from asr_core.text.hotword_context import CommonText, common_text
 from asr_core.text.hotword_index import PhraseIndex, Sound, SoundIndex, Text
 from asr_core.text.hotword_latin import LatinIndex, Spelling
@@ -28,7 +26,6 @@ __all__ = [
     "HotwordList",
     "HotwordMatch",
     "RejectedEntry",
-    "hotword_report",
     "parse_hotwords",
 ]
 
@@ -231,35 +228,6 @@ class _Free:
             if word[before : before + len(kept)] != kept:
                 return False
         return True
-
-
-def hotword_report(
-    words: Sequence[str], model_tokens: Sequence[Token], spans: Sequence[WrittenSpan]
-) -> tuple[HotwordUse, ...]:
-    """How often each hotword was hit, in the order of the words.
-
-    Args:
-        words: the user's hotwords.
-        model_tokens: what the recognizer gave.
-        spans: what is written otherwise, indices relative to ``model_tokens``.
-    """
-    covered = [False] * len(model_tokens)
-    corrected: Counter[str] = Counter()
-    for span in spans:
-        if span.kind in ("hotword", "replacement"):
-            corrected[span.written] += 1
-            size = span.last_token + 1 - span.first_token
-            covered[span.first_token : span.last_token + 1] = [True] * size
-    unique = list(dict.fromkeys(words))
-    runs = PhraseIndex(unique, folded=False).find(
-        model_tokens, breaks_after(model_tokens), within=covered
-    )
-    recognized = Counter(
-        unique[number]
-        for first, last, number in runs
-        if _written(model_tokens, first, last) == unique[number]
-    )
-    return tuple(HotwordUse(word, recognized[word], corrected[word]) for word in unique)
 
 
 def _written(tokens: Sequence[Token], first: int, last: int) -> str:

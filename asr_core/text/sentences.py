@@ -113,13 +113,20 @@ class SentenceBuilder:
             following = groups[index + 1][0] if index + 1 < len(groups) else None
             sentences.append(self._sentence(group, following, first, fixes, ranges))
             first += len(group)
-        self._recognized.update(word for begin, _last, word in spoken if begin < first)
-        self._corrected.update(
-            fix.written for fix in fixes if fix.first_token < first and fix.kind == "hotword"
-        )
+        self._count(fixes, spoken, first)
         self._context = [*self._context, *self._pending[:first]][-_CONTEXT:]
         self._pending = self._pending[first:]
         return sentences
+
+    def _count(
+        self, fixes: Sequence[WrittenSpan], spoken: Sequence[tuple[int, int, str]], end: int
+    ) -> None:
+        """Note the hotwords among the pending tokens before ``end``."""
+        covered = {index for first, last in _ranges(fixes) for index in range(first, last + 1)}
+        self._corrected.update(fix.written for fix in fixes if fix.first_token < end)
+        self._recognized.update(
+            word for first, _last, word in spoken if first < end and first not in covered
+        )
 
     def _finished(self, groups: Sequence[Sequence[Token]]) -> int:
         """How many sentences stand, whatever follows."""
@@ -198,12 +205,6 @@ class SentenceBuilder:
     def _note(self, stage: str) -> None:
         logger.warning("%s failed", stage, exc_info=True)
         self.failed.add(stage)
-
-
-def build_sentences(tokens: Sequence[Token], stages: TextStages) -> tuple[Sentence, ...]:
-    """The sentences of a whole recording at once."""
-    builder = SentenceBuilder(stages)
-    return (*builder.accept(tokens), *builder.finish())
 
 
 def sum_uses(reports: Iterable[Sequence[HotwordUse]]) -> tuple[HotwordUse, ...]:

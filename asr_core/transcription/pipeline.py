@@ -16,7 +16,7 @@ from asr_core.audio.decode import AudioSource, DecodeOptions, open_audio
 from asr_core.audio.detector import Detector, open_detector
 from asr_core.audio.peaks import PeaksWriter
 from asr_core.audio.reader import mix_down
-from asr_core.errors import AudioError, TranscriptionCancelled
+from asr_core.errors import AudioError, DeviceError, ModelError, TranscriptionCancelled
 from asr_core.events import EventSink, Progress
 from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import (
@@ -126,17 +126,7 @@ def transcribe(
             parse_hotwords("\n".join(options.hotwords)),
         )
         partial = run.run()
-        transcript = Transcript(
-            sentences=tuple(run.sentences),
-            duration_ms=source.position_samples // _MS_SAMPLES,
-            language=recognizer.language,
-            model=recognizer.info,
-            processing_ms=int((time.monotonic() - started) * 1000) + run.earlier_ms,
-            coverage=run.coverage(),
-            warnings=tuple(run.warnings()),
-            partial=partial,
-            hotwords=run.hotwords(),
-        )
+        transcript = run.transcript(started, partial=partial)
     logger.info(
         "transcribed audio_ms=%d processing_ms=%d rtf=%.3f device=%s partial=%s",
         transcript.duration_ms,
@@ -216,6 +206,7 @@ class _Run:
     _told: int = 0  # position of the last progress report, samples
     _started: float = field(default_factory=time.monotonic)
     _pace: Pace = field(default_factory=Pace)
+    _unopened: str = ""  # punctuation model that cannot be opened
 
     def run(self) -> bool:
         """Work through the recording. Returns whether it was cancelled."""
@@ -263,7 +254,7 @@ class _Run:
             style=ItnStyle(
                 dates=self.options.dates, clock=self.options.clock, percent=self.options.percent
             ),
-            punctuator=self.stages.open_punctuator(marks) if restores else None,
+            punctuator=self._punctuator(marks) if restores else None,
             corrector=self._corrector(),
             polish=PolishOptions(**{name: name in self.options.polish for name in POLISHES}),
             marks=self.options.punctuation,
@@ -284,6 +275,15 @@ class _Run:
                 self.checkpoints,
             )
             yield channel, builder
+
+    def _punctuator(self, name: str) -> Punctuator | None:
+        """The punctuation model; without it the recognizer's own marks stay, with a warning."""
+        try:
+            return self.stages.open_punctuator(name)
+        except (DeviceError, ModelError):
+            logger.warning("the punctuation model %s cannot be opened", name, exc_info=True)
+            self._unopened = name
+            return None
 
     def _corrector(self) -> HotwordCorrector | None:
         words = self.words
@@ -351,6 +351,20 @@ class _Run:
         if is_due and not any(channel.is_waiting for channel in self._channels):
             self._report(self.source.position_samples, [])
 
+    def transcript(self, started: float, *, partial: bool) -> Transcript:
+        """What became of the recording; ``started`` is a monotonic time."""
+        return Transcript(
+            sentences=tuple(self.sentences),
+            duration_ms=self.source.position_samples // _MS_SAMPLES,
+            language=self.recognizer.language,
+            model=self.recognizer.info,
+            processing_ms=int((time.monotonic() - started) * 1000) + self.earlier_ms,
+            coverage=self.coverage(),
+            warnings=tuple(self.warnings()),
+            partial=partial,
+            hotwords=self.hotwords(),
+        )
+
     def coverage(self) -> Coverage:
         speech_ms = sum(channel.speech_ms for channel in self._channels)
         gaps = [gap for channel in self._channels for gap in channel.gaps]
@@ -370,6 +384,9 @@ class _Run:
         for stage, message in _FAILED.items():
             if stage in failed:
                 yield TranscriptWarning(stage, message)
+        if self._unopened:
+            message = f"The punctuation model {self._unopened} cannot be used; see the log"
+            yield TranscriptWarning("punctuation_model", message, names=(self._unopened,))
         problems = self.stages.normalizer.problems if self.stages.normalizer else ()
         if self.options.itn and problems:
             places = tuple(f"{problem.file}:{problem.line}" for problem in problems[:_MOST_PLACES])

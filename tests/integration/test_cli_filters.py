@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from asr_core.text.punctuation.opening import TAGGER_FOLDER
 from tests.material import ROOT
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -48,11 +47,6 @@ def start(environment: dict[str, str], command: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-
-
-def has_tagger() -> None:
-    if not (TAGGER_FOLDER / "punctuation.onnx").is_file():
-        pytest.skip("the punctuation network is not in assets/punctuation")
 
 
 def test_numbers_are_written_line_by_line(run: Run) -> None:
@@ -129,7 +123,6 @@ def test_ctrl_c_ends_it_without_a_word(environment: dict[str, str]) -> None:
 
 
 def test_lines_are_punctuated(run: Run) -> None:
-    has_tagger()
     given = "大家下午好今天的项目例会现在开始\n\n你觉得这个方案怎么样\r\n".encode()
     result = run("punctuate", given=given)
     assert (result.returncode, result.stderr) == (0, b"")
@@ -141,7 +134,6 @@ def test_lines_are_punctuated(run: Run) -> None:
 
 
 def test_the_filter_is_the_product_punctuation(run: Run) -> None:
-    has_tagger()
     from asr_core.text.punctuation.marks import punctuate_text
     from asr_core.text.punctuation.opening import open_punctuation
 

@@ -5,8 +5,9 @@ Owns which mark a token gets and its width. Knows nothing of what computes the s
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -90,13 +91,14 @@ def punctuate_text(model: PunctuationModel, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Punctuator:
-    """Marks for transcripts.
+    """Marks for transcripts; usable from any thread, for those of several jobs share a model.
 
     Attributes:
-        model: scores the places; used by one thread at a time.
+        model: scores the places, for one thread after the other.
     """
 
     model: PunctuationModel
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def marks(
         self,
@@ -126,7 +128,8 @@ class Punctuator:
             return ()
         heard = [*context, *tokens]
         pauses_ms = _pauses_ms(heard, closed=closed) if known_pauses else None
-        scores = self.model.score([token.text for token in heard], pauses_ms)
+        with self._turn:
+            scores = self.model.score([token.text for token in heard], pauses_ms)
         before = len(context)
         scores = np.array(scores, dtype=np.float32)
         scores[:before] = _IMPOSSIBLE

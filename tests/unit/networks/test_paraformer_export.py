@@ -13,7 +13,6 @@ from asr_core.runtime.onnx import OnnxSession
 from tests.unit.networks.golden import RECORDINGS, TOLERANCE, Float32, Golden, differences
 
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
-pytest.importorskip("onnx", reason="the onnx package is not installed")
 
 from asr_core.models.checkpoint import load_into  # noqa: E402
 from asr_core.networks.export import (  # noqa: E402

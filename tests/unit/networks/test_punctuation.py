@@ -12,7 +12,6 @@ from asr_core.training.export import eight_bit_rows, write_onnx
 from tests.unit.training.random_weights import STEPS, random_weights
 
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
-pytest.importorskip("onnx", reason="the onnx package is not installed")
 
 from asr_core.networks.punctuation import (  # noqa: E402
     PunctuationNetwork,

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asr_core.results import HotwordUse, Sentence, Token, WrittenSpan
-from asr_core.text.hotwords import FUZZY_DEFAULT, HotwordCorrector, hotword_report
+from asr_core.results import Sentence, Token, WrittenSpan
+from asr_core.text.hotwords import FUZZY_DEFAULT, HotwordCorrector
 from asr_core.text.tokens import TimedPiece, tokens_from_pieces
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "hotwords"
@@ -199,21 +199,9 @@ def test_spoken_tells_where_hotwords_stand() -> None:
     assert HotwordCorrector(["韩总", "GPU"]).spoken(tokens) == ((0, 1, "韩总"), (3, 3, "GPU"))
 
 
-def test_the_report_counts_what_the_recognizer_and_the_correction_wrote() -> None:
-    words = ["韩总", "GPU", "飞书"]
-    tokens = heard("韩总用GPU。请含总看g p u和销机。")
-    spans = HotwordCorrector(words, [("销机", "GPU")]).spans(tokens)
-    assert hotword_report(words, tokens, spans) == (
-        HotwordUse("韩总", 1, 1),
-        HotwordUse("GPU", 1, 2),
-        HotwordUse("飞书", 0, 0),
-    )
-
-
 def test_a_list_that_is_empty_changes_nothing() -> None:
     assert HotwordCorrector([]).spans(heard("请含总先发言。")) == ()
     assert HotwordCorrector(["韩总"]).spans(()) == ()
-    assert hotword_report([], heard("你好"), ()) == ()
 
 
 _SPEECH = st.text("韩含总张章小晓明GPUgpu五5的我。，", max_size=40)
@@ -257,5 +245,4 @@ def test_spans_are_sorted_disjoint_and_keep_hotwords(
 @given(st.lists(st.text(min_size=1, max_size=3), max_size=12), _WORDS)
 def test_tokens_of_any_text_never_raise(texts: list[str], words: list[str]) -> None:
     tokens = [Token(text, 100 * n, 100 * n + 90, 0.5) for n, text in enumerate(texts)]
-    spans = HotwordCorrector(words, threshold=0.0).spans(tokens)
-    hotword_report(words, tokens, spans)
+    HotwordCorrector(words, threshold=0.0).spans(tokens)

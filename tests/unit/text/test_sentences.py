@@ -18,7 +18,7 @@ from asr_core.text.itn.normalizer import RuleNormalizer
 from asr_core.text.itn.style import ItnStyle
 from asr_core.text.punctuation.base import MARKS
 from asr_core.text.punctuation.marks import Punctuator
-from asr_core.text.sentences import SentenceBuilder, TextStages, build_sentences
+from asr_core.text.sentences import SentenceBuilder, TextStages
 from asr_core.text.tokens import TimedPiece, tokens_from_pieces
 
 BARE = TextStages(marks=False)
@@ -82,6 +82,11 @@ def spoken(text: str, *, gap_after: dict[int, int] | None = None) -> list[Token]
         tokens.append(Token(char, position, position + 200, 0.9))
         position += 200 + (gap_after or {}).get(index, 0)
     return tokens
+
+
+def build_sentences(tokens: Sequence[Token], stages: TextStages) -> list[Sentence]:
+    builder = SentenceBuilder(stages)
+    return [*builder.accept(tokens), *builder.finish()]
 
 
 def written(tokens: Sequence[Token], stages: TextStages) -> list[str]:
@@ -167,6 +172,15 @@ def test_a_hotword_is_corrected_counted_and_kept_from_numbers() -> None:
     assert [(s.kind, s.written) for s in sentences[0].spans] == [("hotword", "胜太路")]
     uses = [(use.word, use.recognized, use.corrected) for use in builder.hotwords]
     assert uses == [("胜太路", 0, 1), ("三里屯", 1, 0)]
+
+
+def test_every_hotword_is_counted_once_whoever_wrote_it() -> None:
+    corrector = HotwordCorrector(("韩总", "GPU", "飞书"), (("销机", "GPU"),))
+    builder = SentenceBuilder(TextStages(corrector=corrector))
+    builder.accept(tokens_from_pieces(pieces("韩总用", "GPU", "。请含总看", "g p u", "和销机。")))
+    builder.finish()
+    uses = [(use.word, use.recognized, use.corrected) for use in builder.hotwords]
+    assert uses == [("韩总", 1, 1), ("GPU", 1, 2), ("飞书", 0, 0)]
 
 
 def test_a_stage_that_fails_leaves_the_text_and_says_so() -> None:

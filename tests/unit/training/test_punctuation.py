@@ -18,7 +18,6 @@ def test_one_command_after_another_makes_a_network(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("mindspore", reason="MindSpore is not installed")
-    pytest.importorskip("onnx", reason="the onnx package is not installed")
     data, work, output = tmp_path / "data", tmp_path / "work", tmp_path / "model"
     write_corpus(data)
     places = ["--data", str(data), "--work", str(work), "--threads", "1"]

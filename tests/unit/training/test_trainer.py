@@ -14,7 +14,6 @@ from asr_core.training.sampling import SamplingOptions
 from tests.unit.training.texts import write_corpus
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
-pytest.importorskip("onnx", reason="the onnx package is not installed")
 
 from asr_core.training.punctuation import judge_weights
 from asr_core.training.trainer import Trainer, TrainingOptions, shape_for

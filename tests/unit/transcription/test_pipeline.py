@@ -216,6 +216,19 @@ def test_restored_marks_replace_the_recognizers(sample: Path, stages: Stages) ->
     assert sum(mark in transcript.text for mark in "，。") == 2
 
 
+def test_a_punctuation_model_that_cannot_be_opened_costs_no_text(
+    sample: Path, stages: Stages, tmp_path: Path
+) -> None:
+    def missing(name: str) -> Punctuator:
+        return Punctuator(open_punctuation(str(tmp_path / name), threads=1))
+
+    without = replace(stages, open_punctuator=missing, marks="ct-punc")
+    transcript = transcribe(sample, TranscribeOptions(), without)
+    assert transcript.text == transcribe(sample, TranscribeOptions(), stages).text
+    warned = [(warning.code, warning.names) for warning in transcript.warnings]
+    assert warned == [("punctuation_model", ("ct-punc",))]
+
+
 def test_a_closed_worker_refuses(model_folder: Path) -> None:
     worker = RecognizerWorker(
         lambda: WhisperRecognizer(model_folder, name="whisper-base", threads=1, batch_windows=1)

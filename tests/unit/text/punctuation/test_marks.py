@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from asr_core.errors import NormalizationError, UsageError
 from asr_core.results import Token, join_text
+from asr_core.runtime.session import Float32
 from asr_core.text.punctuation.base import MARKS
 from asr_core.text.punctuation.lines import strip_marks
 from asr_core.text.punctuation.marks import Punctuator, place_marks, punctuate_text
@@ -425,3 +427,36 @@ class TestPunctuateText:
 
 def _unmarked(text: str) -> str:
     return "".join(char for char in text if char not in REMOVED and not char.isspace())
+
+
+class OneAtATime:
+    """A model that notices a second caller: it waits a moment for one to come in."""
+
+    name = "one"
+
+    def __init__(self) -> None:
+        self.met = threading.Barrier(2)
+        self.crowded = False
+
+    def score(self, words: Sequence[str], pauses_ms: Sequence[int] | None) -> Float32:
+        del pauses_ms
+        try:
+            self.met.wait(timeout=0.2)
+            self.crowded = True
+        except threading.BrokenBarrierError:
+            self.met.reset()
+        return np.zeros((len(words), len(MARKS)), np.float32)
+
+
+def test_jobs_that_share_a_model_take_turns() -> None:
+    model = OneAtATime()
+    punctuator = Punctuator(model)
+    tokens = [Token("好", 0, 100, 0.9)]
+    jobs = [
+        threading.Thread(target=lambda: punctuator.marks(tokens, closed=True)) for _ in range(2)
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert not model.crowded

@@ -8,7 +8,7 @@ import pytest
 
 from asr_core.errors import ModelFileMissingError
 from asr_core.text.punctuation.ct_transformer import CtTransformer
-from asr_core.text.punctuation.opening import TAGGER_FOLDER, open_punctuation
+from asr_core.text.punctuation.opening import open_punctuation
 from asr_core.text.punctuation.tagger import FACTS_FILE, PunctuationTagger
 from tests.material import ROOT
 
@@ -33,6 +33,4 @@ def test_a_folder_of_funasr_is_a_ct_transformer() -> None:
 
 
 def test_the_tagger_is_opened_by_its_name() -> None:
-    if not (TAGGER_FOLDER / FACTS_FILE).is_file():
-        pytest.skip("the punctuation network is not in assets/punctuation")
     assert isinstance(open_punctuation("tagger", threads=1), PunctuationTagger)

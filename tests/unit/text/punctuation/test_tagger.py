@@ -33,7 +33,6 @@ def tagger() -> PunctuationModel:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small network with random weights."""
-    pytest.importorskip("onnx", reason="the onnx package is not installed")
     from asr_core.training.export import write_onnx
 
     folder = tmp_path_factory.mktemp("random")
