@@ -98,7 +98,8 @@ class ModelIntegrityError(ModelError):
     """A model file does not have its published content. Details: ``name``, ``path``.
 
     ``reason`` is ``hub`` where a hub sends it (details ``file``, ``setting``), ``own_folder`` in a
-    folder that the settings name, ``folder`` where a stage reads a model folder of FunASR.
+    folder that the settings name, ``folder`` where a stage reads a model folder of FunASR,
+    ``graphs`` in a folder that this program converted.
     """
 
     code = "model_integrity"
