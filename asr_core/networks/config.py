@@ -131,7 +131,6 @@ def _config(content: Any, vocabulary: int) -> ParaformerConfig:
     if not isinstance(content, Mapping):
         raise ConfigError("it is not a mapping")
     _expect(content, "model", "Paraformer", "BiCifParaformer", "SeacoParaformer")
-    _expect(content, "encoder", "SANMEncoder")
     _expect(content, "decoder", "ParaformerSANMDecoder")
     model = Section(content, "model_conf")
     encoder = _encoder(content)
@@ -164,17 +163,31 @@ def _expect(content: Mapping[str, Any], key: str, *expected: str) -> None:
 
 
 def _encoder(content: Mapping[str, Any]) -> EncoderShape:
+    try:
+        inputs = int(content["input_size"])
+    except (KeyError, TypeError, ValueError):
+        frontend = Section(content, "frontend_conf")
+        inputs = frontend.count("n_mels", 80) * frontend.count("lfr_m", 1)
+    return read_encoder(content, inputs)
+
+
+def read_encoder(content: Mapping[str, Any], inputs: int) -> EncoderShape:
+    """The sizes of a SAN-M encoder, ``encoder_conf``.
+
+    Args:
+        content: the whole configuration.
+        inputs: features of a frame.
+
+    Raises:
+        ConfigError: it is another encoder, or one that is not supported.
+    """
+    _expect(content, "encoder", "SANMEncoder")
     section = Section(content, "encoder_conf")
     section.expect("input_layer", "pe")
     section.expect("normalize_before", True)
     section.expect("concat_after", False)
     section.expect("selfattention_layer_type", "sanm")
     section.expect("positionwise_layer_type", "linear")
-    try:
-        inputs = int(content["input_size"])
-    except (KeyError, TypeError, ValueError):
-        frontend = Section(content, "frontend_conf")
-        inputs = frontend.count("n_mels", 80) * frontend.count("lfr_m", 1)
     shape = EncoderShape(
         inputs=inputs,
         width=section.count("output_size", 256),

@@ -75,6 +75,31 @@ class Dense(Part):
         return product
 
 
+class Table(Part):
+    """Rows of a table by their numbers.
+
+    Inputs:
+        - **numbers** (Tensor) - int32, any shape.
+
+    Outputs:
+        float32 (..., width).
+
+    Args:
+        rows: their count.
+        width: of a row.
+    """
+
+    layouts: ClassVar[dict[str, Layout]] = {"weight": Layout.SAME}
+
+    def __init__(self, rows: int, width: int) -> None:
+        super().__init__()
+        self.weight = zeros("weight", rows, width)
+        self.gather = ops.Gather()
+
+    def construct(self, numbers: Tensor) -> Tensor:
+        return self.gather(self.weight, numbers, 0)
+
+
 class LayerNorm(Part):
     """Each place with mean 0 and deviation 1, then scaled and shifted.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from mindspore import Tensor, nn, ops
 
-from asr_core.models.checkpoint import Layout, NameTable, Source
+from asr_core.models.checkpoint import NameTable, Source
 from asr_core.networks.config import DecoderShape, ParaformerConfig
-from asr_core.networks.layers import Dense, Part, attention_bias, zeros
+from asr_core.networks.layers import Dense, Table, attention_bias
 from asr_core.networks.paraformer import ParaformerNetworks, SanmDecoder, part_sources
 
 _LSTM_LAYERS = 2
@@ -71,7 +69,7 @@ class HotwordEmbedder(nn.Cell):  # type: ignore[misc]
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__()
         self.layers = _LSTM_LAYERS
-        self.words = _Table(vocabulary, width)
+        self.words = Table(vocabulary, width)
         self.bias_encoder = nn.LSTM(width, width, _LSTM_LAYERS, batch_first=True)
 
     def construct(self, tokens: Tensor) -> Tensor:
@@ -144,17 +142,3 @@ class HotwordFilter(nn.Cell):  # type: ignore[misc]
             hidden = self.decoder.decoders[index](hidden, token_mask, words, bias)
         weights = self.decoder.decoders[self.index].weights(hidden, token_mask, words, bias)
         return self.sum(weights * token_mask, (1, 2))
-
-
-class _Table(Part):
-    """Rows of a table by their numbers."""
-
-    layouts: ClassVar[dict[str, Layout]] = {"weight": Layout.SAME}
-
-    def __init__(self, rows: int, width: int) -> None:
-        super().__init__()
-        self.weight = zeros("weight", rows, width)
-        self.gather = ops.Gather()
-
-    def construct(self, numbers: Tensor) -> Tensor:
-        return self.gather(self.weight, numbers, 0)
