@@ -13,7 +13,7 @@ from asr_core.errors import (
     SessionClosedError,
     UsageError,
 )
-from asr_core.runtime.session import Array, TensorSpec
+from asr_core.runtime.session import Array, TensorSpec, check_inputs
 
 _DTYPES = {
     "tensor(float)": "float32",
@@ -71,7 +71,7 @@ class OnnxSession:
         """Execute the network once; see :meth:`asr_core.runtime.session.Session.run`."""
         if self._session is None:
             raise SessionClosedError(f"The session of {self._name} is closed")
-        _check_inputs(self._input_specs, inputs)
+        check_inputs(self._input_specs, inputs)
         names = [spec.name for spec in self._output_specs]
         try:
             outputs = self._session.run(names, dict(inputs))
@@ -126,19 +126,3 @@ def _runtime_errors() -> tuple[type[Exception], ...]:
 def _spec(argument: Any) -> TensorSpec:
     shape = tuple(axis if isinstance(axis, int) else None for axis in argument.shape)
     return TensorSpec(argument.name, shape, _DTYPES.get(argument.type, argument.type))
-
-
-def _check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array]) -> None:
-    names = {spec.name for spec in specs}
-    if names != set(inputs):
-        raise UsageError(f"The network takes {sorted(names)}, not {sorted(inputs)}")
-    for spec in specs:
-        array = inputs[spec.name]
-        if array.dtype.name != spec.dtype:
-            raise UsageError(f"Input {spec.name} is {spec.dtype}, not {array.dtype.name}")
-        fits = len(array.shape) == len(spec.shape) and all(
-            wanted is None or wanted == given
-            for wanted, given in zip(spec.shape, array.shape, strict=True)
-        )
-        if not fits:
-            raise UsageError(f"Input {spec.name} has shape {spec.shape}, not {array.shape}")

@@ -6,12 +6,14 @@ implements it once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from asr_core.errors import UsageError
 
 Array = npt.NDArray[Any]
 Float32 = npt.NDArray[np.float32]
@@ -58,3 +60,24 @@ class Session(Protocol):
     def close(self) -> None:
         """Release the network; a second call does nothing."""
         ...
+
+
+def check_inputs(specs: Sequence[TensorSpec], inputs: Mapping[str, Array]) -> None:
+    """Compare inputs with what a network takes.
+
+    Raises:
+        UsageError: one is missing, unknown or of another shape or dtype.
+    """
+    names = {spec.name for spec in specs}
+    if names != set(inputs):
+        raise UsageError(f"The network takes {sorted(names)}, not {sorted(inputs)}")
+    for spec in specs:
+        array = inputs[spec.name]
+        if array.dtype.name != spec.dtype:
+            raise UsageError(f"Input {spec.name} is {spec.dtype}, not {array.dtype.name}")
+        fits = len(array.shape) == len(spec.shape) and all(
+            wanted is None or wanted == given
+            for wanted, given in zip(spec.shape, array.shape, strict=True)
+        )
+        if not fits:
+            raise UsageError(f"Input {spec.name} has shape {spec.shape}, not {array.shape}")

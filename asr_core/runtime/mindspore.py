@@ -1,0 +1,150 @@
+"""Networks executed by MindSpore, compiled once for all shapes.
+
+MindSpore keeps its state by process: one thread of this module owns it, compiles every network
+and runs it, whichever thread asks.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+
+from asr_core.errors import (
+    DeviceError,
+    DeviceUnavailableError,
+    SessionClosedError,
+    UsageError,
+)
+from asr_core.runtime.session import Array, TensorSpec, check_inputs
+
+_Result = TypeVar("_Result")
+
+_LOG_VARIABLE, _ONLY_ERRORS = "GLOG_v", "3"
+_FAULTS = (RuntimeError, ValueError, TypeError, MemoryError)
+"""What MindSpore raises; it has no classes of its own."""
+
+
+class MindSpore:
+    """MindSpore of this process, in graph mode on the CPU."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: ThreadPoolExecutor | None = None
+        self._threads = 0
+
+    def call(self, work: Callable[[], _Result]) -> _Result:
+        """Run something on the thread that owns MindSpore, and wait for it."""
+        with self._lock:
+            if self._owner is None:
+                self._owner = ThreadPoolExecutor(1, thread_name_prefix="mindspore")
+            owner = self._owner
+        return owner.submit(work).result()
+
+    def start(self, threads: int) -> None:
+        """Make ready for networks; the number of threads is that of the first call.
+
+        Args:
+            threads: CPU threads, at least 1.
+
+        Raises:
+            UsageError: ``threads`` is below 1.
+            DeviceUnavailableError: MindSpore cannot be imported.
+        """
+        if threads < 1:
+            raise UsageError(f"MindSpore needs at least one thread, not {threads}")
+        self.call(functools.partial(self._start, threads))
+
+    def _start(self, threads: int) -> None:
+        os.environ.setdefault(_LOG_VARIABLE, _ONLY_ERRORS)
+        try:
+            import mindspore as ms
+        except (ImportError, RuntimeError, AttributeError) as exc:
+            raise DeviceUnavailableError(
+                "MindSpore is not usable here; it is installed by requirements.txt up to Python "
+                f"3.12: {exc}",
+                device="cpu",
+                reason=f"MindSpore: {exc}",
+            ) from exc
+        ms.set_context(mode=ms.GRAPH_MODE)
+        if not self._threads:
+            self._threads = threads
+            ms.runtime.dispatch_threads_num(threads)
+
+
+MINDSPORE = MindSpore()
+"""The only one of a process."""
+
+
+class MindSporeSession:
+    """One network of MindSpore; implements :class:`asr_core.runtime.session.Session`.
+
+    Several threads may use it; they take turns.
+
+    Args:
+        name: of the network, for messages.
+        cell: a ``mindspore.nn.Cell`` with its weights, after :meth:`MindSpore.start`.
+        inputs: what it takes, in its order; ``None`` marks axes of any size.
+        outputs: what it gives, in its order.
+    """
+
+    def __init__(
+        self, name: str, cell: Any, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
+    ) -> None:
+        self._name = name
+        self._input_specs = tuple(inputs)
+        self._output_specs = tuple(outputs)
+        self._cell: Any = cell
+        MINDSPORE.call(self._prepare)
+
+    @property
+    def input_specs(self) -> tuple[TensorSpec, ...]:
+        return self._input_specs
+
+    @property
+    def output_specs(self) -> tuple[TensorSpec, ...]:
+        return self._output_specs
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Execute the network once; see :meth:`asr_core.runtime.session.Session.run`."""
+        if self._cell is None:
+            raise SessionClosedError(f"The session of {self._name} is closed")
+        check_inputs(self._input_specs, inputs)
+        return MINDSPORE.call(functools.partial(self._run, inputs))
+
+    def close(self) -> None:
+        """Release the network; a second call does nothing."""
+        if self._cell is not None:
+            MINDSPORE.call(self._release)
+
+    def _prepare(self) -> None:
+        import mindspore as ms
+
+        self._cell.set_train(False)
+        self._cell.set_inputs(
+            *(
+                ms.Tensor(shape=list(spec.shape), dtype=getattr(ms, spec.dtype))
+                for spec in self._input_specs
+            )
+        )
+
+    def _run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        import mindspore as ms
+
+        try:
+            found = self._cell(*(ms.Tensor(inputs[spec.name]) for spec in self._input_specs))
+            results = found if isinstance(found, tuple) else (found,)
+            # What a network gave lies in memory that its next run may take.
+            arrays = [np.array(one.asnumpy()) for one in results]
+        except _FAULTS as exc:
+            raise DeviceError(f"MindSpore failed in {self._name}: {exc}", reason=str(exc)) from exc
+        names = [spec.name for spec in self._output_specs]
+        return dict(zip(names, arrays, strict=True))
+
+    def _release(self) -> None:
+        self._cell = None
