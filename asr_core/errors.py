@@ -5,7 +5,7 @@
     AsrError                        things that can happen; ``code`` is stable, details carry data
     ├─ SettingsError
     ├─ AudioError: AudioDecodeError
-    ├─ ModelError: UnknownModelError · ModelFileMissingError · ModelIntegrityError
+    ├─ ModelError: UnknownModelError · ModelFileMissingError · ModelIntegrityError · ConvertError
     ├─ DeviceError: DeviceUnavailableError · SessionClosedError
     ├─ RecognitionError
     ├─ NormalizationError
@@ -103,6 +103,21 @@ class ModelIntegrityError(ModelError):
     """
 
     code = "model_integrity"
+
+
+class ConvertError(ModelError):
+    """A model cannot be converted. Details: ``path``, ``reason``.
+
+    ``reason`` is a stable word: ``package`` (details ``package``, ``python``: MindSpore or another
+    package that conversion needs is not there), ``exists`` (the output), ``foreign`` (the output
+    holds something else), ``inside`` (the output lies in the source or the other way round),
+    ``busy``, ``disk_full`` (``needed_mb``, ``free_mb``), ``storage`` (``cause``), ``operators``
+    (``names`` that are none), ``kind`` (``model``: a kind of network that is not converted),
+    ``export`` (``graph``, ``cause``: MindSpore cannot write it), ``recordings`` (``cause``: none
+    that gives text, for a report).
+    """
+
+    code = "convert"
 
 
 class DeviceError(AsrError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +22,7 @@ RUNTIMES = ("onnxruntime", "mindspore", "ascend")
 PRECISIONS = ("fp32", "int8", "fp16")
 
 _SCHEMA = 1
+_NO_SHAPES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -34,12 +35,14 @@ class GraphFile:
         sha256: 64 lower-case hexadecimal digits.
         size_bytes: exact length.
         kept_fp32: operators that were left in single precision.
+        shapes: of the inputs, where the graph has one size only; empty where sizes are free.
     """
 
     file: str
     sha256: str
     size_bytes: int
     kept_fp32: tuple[str, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class GraphFolder:
         source_sha256: its hash.
         made_by: program and version.
         graphs: files by the names of the graphs.
+        weights: files that graphs of several sizes, or of more than 2 GB, take their weights from.
     """
 
     path: Path
@@ -65,6 +69,12 @@ class GraphFolder:
     source_sha256: str
     made_by: str
     graphs: Mapping[str, GraphFile]
+    weights: tuple[GraphFile, ...] = ()
+
+    @property
+    def files(self) -> tuple[GraphFile, ...]:
+        """All files that the manifest vouches for."""
+        return (*self.graphs.values(), *self.weights)
 
     def file(self, graph: str) -> Path:
         """Where a graph lies.
@@ -81,9 +91,7 @@ class GraphFolder:
             OSError: a file cannot be read.
         """
         return tuple(
-            graph.file
-            for graph in self.graphs.values()
-            if sha256_of(self.path / graph.file) != graph.sha256
+            graph.file for graph in self.files if sha256_of(self.path / graph.file) != graph.sha256
         )
 
 
@@ -92,9 +100,13 @@ def is_graph_folder(path: Path) -> bool:
     return (path / GRAPHS_FILE).is_file()
 
 
-def graph_file(path: Path, kept_fp32: Sequence[str] = ()) -> GraphFile:
+def graph_file(
+    path: Path,
+    kept_fp32: Sequence[str] = (),
+    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+) -> GraphFile:
     """What a manifest says about a file that was just written; reads all of it."""
-    return GraphFile(path.name, sha256_of(path), path.stat().st_size, tuple(kept_fp32))
+    return GraphFile(path.name, sha256_of(path), path.stat().st_size, tuple(kept_fp32), shapes)
 
 
 def write_graph_manifest(folder: GraphFolder) -> Path:
@@ -114,14 +126,12 @@ def write_graph_manifest(folder: GraphFolder) -> Path:
         "source": {"file": folder.source_file, "sha256": folder.source_sha256},
         "made_by": folder.made_by,
         "graphs": {
-            name: {
-                "file": graph.file,
-                "sha256": graph.sha256,
-                "size_bytes": graph.size_bytes,
-                "kept_fp32": list(graph.kept_fp32),
-            }
+            name: _facts(graph)
+            | {"kept_fp32": list(graph.kept_fp32)}
+            | ({"shapes": dict(graph.shapes)} if graph.shapes else {})
             for name, graph in folder.graphs.items()
         },
+        "weights": [_facts(weights) for weights in folder.weights],
     }
     target = folder.path / GRAPHS_FILE
     draft = folder.path / f".{GRAPHS_FILE}.part"
@@ -145,11 +155,11 @@ def read_graph_folder(path: Path, name: str, beside: Sequence[str] = ()) -> Grap
             another size than it says.
     """
     found = _read(path, name) if is_graph_folder(path) else None
-    graphs = tuple(graph.file for graph in found.graphs.values()) if found else (GRAPHS_FILE,)
+    graphs = tuple(graph.file for graph in found.files) if found else (GRAPHS_FILE,)
     absent = [file for file in (*beside, *graphs) if size_of(path / file) is None]
     if absent or found is None:
         raise missing(path, absent, name)
-    for graph in found.graphs.values():
+    for graph in found.files:
         size = size_of(path / graph.file)
         if size != graph.size_bytes:
             problem = f"has {size} bytes, not {graph.size_bytes}"
@@ -181,9 +191,14 @@ def _read(path: Path, name: str) -> GraphFolder:
             graphs=MappingProxyType(
                 {_text(key): _graph(entry) for key, entry in document["graphs"].items()}
             ),
+            weights=tuple(_graph(entry) for entry in document.get("weights", ())),
         )
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as exc:
         raise damaged_graph(manifest, name, f"cannot be used: {exc}") from exc
+
+
+def _facts(graph: GraphFile) -> dict[str, Any]:
+    return {"file": graph.file, "sha256": graph.sha256, "size_bytes": graph.size_bytes}
 
 
 def _graph(entry: Any) -> GraphFile:
@@ -194,7 +209,11 @@ def _graph(entry: Any) -> GraphFile:
     if isinstance(size_bytes, bool) or not isinstance(size_bytes, int) or size_bytes < 0:
         raise ValueError(f"{file} has a size of {size_bytes!r}")
     kept = tuple(_text(operator) for operator in entry.get("kept_fp32", ()))
-    return GraphFile(file, _hash(entry["sha256"]), size_bytes, kept)
+    shapes = {
+        _text(key): tuple(int(size) for size in shape)
+        for key, shape in entry.get("shapes", {}).items()
+    }
+    return GraphFile(file, _hash(entry["sha256"]), size_bytes, kept, MappingProxyType(shapes))
 
 
 def _one_of(value: Any, known: Sequence[str]) -> str:
