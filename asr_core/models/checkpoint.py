@@ -17,11 +17,16 @@ from typing import Any
 import numpy as np
 
 from asr_core.errors import ModelFileMissingError, ModelIntegrityError
+from asr_core.models.mindspore_file import read_mindspore_file
 from asr_core.models.safetensors_file import read_safetensors_file
 from asr_core.models.torch_file import Array, TensorFileError, read_torch_file
 
 Tensors = Mapping[str, Array]
 
+OWN_SUFFIX = ".ckpt"
+"""Of checkpoints whose tensors bear the names of the network's parameters."""
+
+_READERS = {".safetensors": read_safetensors_file, OWN_SUFFIX: read_mindspore_file}
 _LISTED_NAMES = 20
 
 
@@ -59,10 +64,11 @@ class NameTable:
 
 
 def read_checkpoint(path: Path) -> dict[str, Array]:
-    """Read all tensors of a file of PyTorch or of a safetensors file.
+    """Read all tensors of a file of PyTorch, of MindSpore or of a safetensors file.
 
     Args:
-        path: the file; names that end with ``.safetensors`` are of that format.
+        path: the file; names that end with ``.safetensors`` are of that format, names that end
+            with ``.ckpt`` of MindSpore's.
 
     Returns:
         Read-only arrays by name; bfloat16 becomes float32, all else keeps its type.
@@ -72,7 +78,7 @@ def read_checkpoint(path: Path) -> dict[str, Array]:
         ModelIntegrityError: it cannot be read, is damaged, or holds anything but tensors.
     """
     name = path.parent.name
-    read = read_safetensors_file if path.suffix == ".safetensors" else read_torch_file
+    read = _READERS.get(path.suffix, read_torch_file)
     try:
         return read(path)
     except FileNotFoundError as exc:
@@ -89,12 +95,13 @@ def load_into(cell: Any, tensors: Tensors, table: NameTable, path: Path) -> None
     """Fill every parameter of a MindSpore cell.
 
     Nothing is changed unless all fits: each parameter has one tensor of its shape, each tensor is
-    used once or set aside.
+    used once or set aside. One tensor at a time is copied.
 
     Args:
         cell: a ``mindspore.nn.Cell``.
         tensors: of the checkpoint.
-        table: by the names of the cell's parameters.
+        table: by the names of the cell's parameters; a checkpoint that bears those names itself
+            (``.ckpt``) needs none.
         path: the checkpoint, for the error.
 
     Raises:
@@ -104,8 +111,10 @@ def load_into(cell: Any, tensors: Tensors, table: NameTable, path: Path) -> None
 
     parameters = {parameter.name: parameter for parameter in cell.get_parameters()}
     shapes = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
-    for name, values in filled(shapes, tensors, table, path).items():
-        parameters[name].set_data(ms.Tensor(values, ms.float32))
+    if path.suffix == OWN_SUFFIX:
+        table = NameTable({name: Source(name) for name in shapes})
+    for name, values in _laid_out(shapes, tensors, table, path).items():
+        parameters[name].set_data(ms.Tensor(_contiguous(values), ms.float32))
 
 
 def filled(
@@ -125,6 +134,18 @@ def filled(
     Raises:
         ModelIntegrityError: as :func:`load_into`.
     """
+    laid = _laid_out(shapes, tensors, table, path)
+    return {name: _contiguous(values) for name, values in laid.items()}
+
+
+def _contiguous(values: Array) -> Array:
+    return np.ascontiguousarray(values, dtype=np.float32).reshape(values.shape)
+
+
+def _laid_out(
+    shapes: Mapping[str, tuple[int, ...]], tensors: Tensors, table: NameTable, path: Path
+) -> dict[str, Array]:
+    """Views of the tensors, as their parameters have them; see :func:`filled`."""
     faults = _name_faults(shapes, tensors, table)
     values: dict[str, Array] = {}
     for name, shape in shapes.items():
@@ -136,7 +157,7 @@ def filled(
             found = tensors[source.tensor].shape
             faults.append(f"{source.tensor} has shape {found}, which does not give {shape}")
             continue
-        values[name] = np.ascontiguousarray(laid, dtype=np.float32)
+        values[name] = laid
     if faults:
         raise ModelIntegrityError(
             f"{path} does not fit the network: " + "; ".join(faults),
