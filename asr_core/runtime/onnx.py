@@ -38,6 +38,7 @@ class OnnxSession:
     Args:
         path: the ``.onnx`` file.
         threads: threads inside one operator, at least 1; operators run one after another.
+        content: what is run in place of the file's own content.
 
     Raises:
         UsageError: ``threads`` is below 1.
@@ -46,7 +47,7 @@ class OnnxSession:
         DeviceError: ONNX Runtime cannot load the file.
     """
 
-    def __init__(self, path: Path, *, threads: int) -> None:
+    def __init__(self, path: Path, *, threads: int, content: bytes | None = None) -> None:
         if threads < 1:
             raise UsageError(f"A session needs at least one thread, not {threads}")
         if not path.is_file():
@@ -55,7 +56,7 @@ class OnnxSession:
             )
         self._name = path.name
         self._errors = _runtime_errors()
-        self._session: Any = self._load(path, threads)
+        self._session: Any = self._load(path, threads, content)
         self._input_specs = tuple(_spec(argument) for argument in self._session.get_inputs())
         self._output_specs = tuple(_spec(argument) for argument in self._session.get_outputs())
 
@@ -85,7 +86,7 @@ class OnnxSession:
         """Release the network; a second call does nothing."""
         self._session = None
 
-    def _load(self, path: Path, threads: int) -> Any:
+    def _load(self, path: Path, threads: int, content: bytes | None) -> Any:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -97,7 +98,9 @@ class OnnxSession:
         options.enable_cpu_mem_arena = False
         try:
             return onnxruntime.InferenceSession(
-                str(path), sess_options=options, providers=["CPUExecutionProvider"]
+                str(path) if content is None else content,
+                sess_options=options,
+                providers=["CPUExecutionProvider"],
             )
         except self._errors as exc:
             raise DeviceError(
