@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 from mindspore import Tensor, nn, ops
 
 from asr_core.networks.config import EncoderShape
 from asr_core.networks.layers import Dense, Heads, LayerNorm, Memory, attention_bias
-
-_LONGEST_PERIOD = 10_000.0
-
-
-def position_encoding(frames: int, width: int) -> npt.NDArray[np.float32]:
-    """What is added to each frame so that the network knows its place, counted from 1.
-
-    Args:
-        frames: number of frames.
-        width: features of a frame; even, at least 4.
-
-    Returns:
-        float32 (1, 1, frames, width): sines, then cosines.
-    """
-    half = width // 2
-    rates = np.exp(np.arange(half) * (-np.log(_LONGEST_PERIOD) / (half - 1)))
-    angles = np.arange(1, frames + 1)[:, np.newaxis] * rates
-    waves = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    encoding: npt.NDArray[np.float32] = waves.astype(np.float32)[np.newaxis, np.newaxis]
-    return encoding
 
 
 class SanmEncoder(nn.Cell):  # type: ignore[misc]
@@ -35,7 +13,8 @@ class SanmEncoder(nn.Cell):  # type: ignore[misc]
 
     Inputs:
         - **features** (Tensor) - float32 (batch, 1, frames, inputs).
-        - **positions** (Tensor) - float32 (1, 1, frames, inputs), of :func:`position_encoding`.
+        - **positions** (Tensor) - float32 (1, 1, frames, inputs), of
+          :func:`asr_core.networks.graphs.position_encoding`.
         - **mask** (Tensor) - float32 (batch, 1, frames, 1), 1 for the frames of a recording and 0
           behind them. Each recording has a frame.
 

@@ -13,8 +13,8 @@ from tests.unit.networks.golden import RECORDINGS, TOLERANCE, Float32, Golden, d
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
 from asr_core.models.checkpoint import load_into  # noqa: E402
+from asr_core.networks.graphs import position_encoding  # noqa: E402
 from asr_core.networks.paraformer import EncoderGraph, ParaformerNetworks  # noqa: E402
-from asr_core.networks.sanm import position_encoding  # noqa: E402
 from asr_core.networks.seaco import SeacoNetworks  # noqa: E402
 
 BATCHES: list[Sequence[int]] = [RECORDINGS, *([number] for number in RECORDINGS)]

@@ -20,7 +20,7 @@ from asr_core.networks.export import (  # noqa: E402
     write_hotword_embedder,
     write_timestamp_head,
 )
-from asr_core.networks.sanm import position_encoding  # noqa: E402
+from asr_core.networks.graphs import position_encoding  # noqa: E402
 from asr_core.networks.seaco import SeacoNetworks  # noqa: E402
 
 FRAMES, TOKENS, WORDS = 13, 7, 11
