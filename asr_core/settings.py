@@ -49,6 +49,7 @@ class Settings:
     device: str = "auto"  # auto, cpu, npu or npu:N
     threads: int = 0  # CPU threads of the recognizer; 0 takes the usable cores, 8 at most
     batch_windows: int = 4  # windows of speech (14 s) in one batch
+    cpu_affinity: str = "auto"  # cores to stay on: auto (one memory node), none, or a list
     vad: str = "silero"  # silero, fsmn, or off for noisy recordings
     fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
     punctuation: str = "tagger"  # our model, own (the recognizer's), or ct-punc (CT-Transformer)
@@ -75,6 +76,8 @@ class Settings:
         if not re.fullmatch(r"auto|cpu|npu(:\d+)?", self.device):
             raise _invalid("device", self.device, "auto | cpu | npu | npu:N")
         for name, least in _LEAST.items():
+        if not _is_affinity(self.cpu_affinity):
+            raise _invalid("cpu_affinity", self.cpu_affinity, "auto | none | 0-23,48")
             if getattr(self, name) < least:
                 raise _invalid(name, getattr(self, name), f"a whole number from {least}")
 
@@ -167,6 +170,16 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _convert(name: str, value: Any) -> Any:
     if name in _PATHS:
+def _is_affinity(value: str) -> bool:
+    """``auto``, ``none``, or numbers and ranges that do not run backwards."""
+    if value in ("auto", "none"):
+        return True
+    if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", value):
+        return False
+    ranges = [part.split("-") for part in value.split(",")]
+    return all(int(part[0]) <= int(part[-1]) for part in ranges)
+
+
         return Path(str(value)).expanduser().absolute()
     if name == "batch_roots":
         parts = value if isinstance(value, list) else str(value).split(os.pathsep)

@@ -21,7 +21,7 @@ _HUAWEI = "0x19e5"
 _ACCELERATOR = "0x12"  # class of a PCI device: processing accelerators
 _SAMPLE_S = 0.2
 _IDLE_SHARE = 0.5  # a core that idles for less than this is in use
-_MOST_CORES = 8192
+_MOST_CORES = 10_000
 
 
 @dataclass(frozen=True, slots=True)

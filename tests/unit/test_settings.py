@@ -30,3 +30,16 @@ def test_the_pause_between_looks_is_a_number(tmp_path: Path, value: str) -> None
     with pytest.raises(SettingsError) as refused:
         Settings.from_env({"ASR_HOME": str(tmp_path), "ASR_WATCH_S": value})
     assert refused.value.details["name"] == "ASR_WATCH_S"
+
+
+@pytest.mark.parametrize("value", ["auto", "none", "0", "0-23,48", "3,1"])
+def test_cores_are_a_word_or_a_list(tmp_path: Path, value: str) -> None:
+    environ = {"ASR_HOME": str(tmp_path), "ASR_CPU_AFFINITY": value}
+    assert Settings.from_env(environ).cpu_affinity == value
+
+
+@pytest.mark.parametrize("value", ["all", "3-1", "1,", "0;1", "0-", "12345", " 1"])
+def test_what_names_no_cores_is_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_env({"ASR_HOME": str(tmp_path), "ASR_CPU_AFFINITY": value})
+    assert refused.value.details["name"] == "ASR_CPU_AFFINITY"
