@@ -6,7 +6,8 @@
     ├─ SettingsError
     ├─ AudioError: AudioDecodeError
     ├─ ModelError: UnknownModelError · ModelFileMissingError · ModelIntegrityError · ConvertError
-    ├─ DeviceError: DeviceUnavailableError · SessionClosedError
+    ├─ DeviceError: DeviceUnavailableError · DeviceMemoryError · DeviceLostError ·
+    │               DeviceMismatchError · DeviceInputError · SessionClosedError
     ├─ RecognitionError
     ├─ NormalizationError
     ├─ StoreError: MigrationError · RecordNotFoundError
@@ -71,7 +72,9 @@ class ModelError(AsrError):
 
     ``reason`` is a stable word: ``network`` (details ``file``, ``url``, ``setting``, ``cause``),
     ``listing`` (the hub does not offer the files; ``setting``, ``cause``), ``disk_full``
-    (``path``, ``needed_mb``, ``free_mb``), ``storage`` (``path``, ``cause``).
+    (``path``, ``needed_mb``, ``free_mb``), ``storage`` (``path``, ``cause``). Of a folder that the
+    user names: ``no_folder``, ``no_model``, ``kind`` (not supported; ``kind``), ``in_settings``
+    (the settings name another one; ``setting``), ``no_recognizer``.
     """
 
     code = "model"
@@ -87,8 +90,8 @@ class ModelFileMissingError(ModelError):
     """A model is not installed or lacks files. Details: ``name``, ``path`` (of the first).
 
     ``reason`` is ``files`` where some files are there (details ``files``: all that are missing,
-    ``folder``), ``own_folder`` the same for a folder that the settings name, ``folder`` where a
-    stage that reads a model folder of FunASR misses one file.
+    ``folder``), ``own_folder`` the same for a folder that the settings name, ``brought`` for one
+    that was typed in, ``folder`` where a stage that reads a model folder of FunASR misses one file.
     """
 
     code = "model_missing"
@@ -121,15 +124,61 @@ class ConvertError(ModelError):
 
 
 class DeviceError(AsrError):
-    """A device or its runtime failed."""
+    """A device or its runtime failed. Details: ``reason``.
+
+    A failed call of an Ascend device adds ``device``, ``call``, ``number`` (its return code),
+    ``name`` (of the code) and ``text`` (what the runtime said); ``reason`` is then a stable word:
+    ``caller`` (the program called it wrongly), ``model`` (the OM file cannot be used),
+    ``resource`` (nothing left but memory), ``unsupported`` (by chip or runtime), ``internal``.
+    """
 
     code = "device"
 
 
 class DeviceUnavailableError(DeviceError):
-    """The requested device cannot be used. Details: ``device``, ``reason``."""
+    """The requested device cannot be used. Details: ``device``, ``reason``.
+
+    ``reason`` is a stable word for Ascend devices: ``no_acl`` (pyACL is not installed),
+    ``acl_broken`` (it cannot be imported; ``text``), ``no_such_device`` (``count``), ``finished``
+    (the runtime was shut down in this process), ``environment`` (driver, firmware or CANN; details
+    as of a failed call).
+    """
 
     code = "device_unavailable"
+
+
+class DeviceMemoryError(DeviceError):
+    """A device has no memory left. Details as of a failed call."""
+
+    code = "device_memory"
+
+
+class DeviceLostError(DeviceError):
+    """A device answers no more; what ran on it is lost. Details as of a failed call.
+
+    ``reason`` is ``lost``, or ``hang`` where it did not end in time (details ``seconds``).
+    """
+
+    code = "device_lost"
+
+
+class DeviceMismatchError(DeviceError):
+    """A model file is made for another chip or a later CANN.
+
+    Details: ``path`` (file name), ``device``, ``soc``, ``model_soc``, ``cann`` and ``model_cann``
+    ("?" where unknown); ``reason`` is ``soc`` or ``cann``.
+    """
+
+    code = "device_mismatch"
+
+
+class DeviceInputError(DeviceError):
+    """An input is larger than the model file takes.
+
+    Details: ``axis`` (its name), ``size``, ``limit``.
+    """
+
+    code = "device_input"
 
 
 class SessionClosedError(DeviceError):

@@ -1,0 +1,1 @@
+"""Simulated parts of the outside world, for tests only."""
