@@ -6,6 +6,7 @@ parameters, because an exported LSTM knows only the length of the example.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from mindspore import nn
 
+from asr_core.models.onnx_file import write_onnx
 from asr_core.networks.cif import TimestampHead
 from asr_core.networks.layers import for_export
 from asr_core.networks.seaco import HotwordEmbedder
@@ -47,10 +49,13 @@ def export_graph(
         for name, array in example.items()
     }
     tensors = [ms.Tensor(array) for array in example.values()]
-    ms.onnx.export(
-        cell, *tensors, file_name=str(path), input_names=list(example), dynamic_axes=axes
-    )
-    model = onnx.load(path)
+    # MindSpore cuts networks of more than 2 GB into files of its own, which are joined here.
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        ms.onnx.export(
+            cell, *tensors, file_name=str(draft), input_names=list(example), dynamic_axes=axes
+        )
+        model = onnx.load(draft)
     # MindSpore declares the sizes of the example, and a name given to an output is lost to the
     # parts of the graph that use it too.
     found = [value.name for value in model.graph.output]
@@ -58,8 +63,7 @@ def export_graph(
     for name, value in zip(outputs, found, strict=True):
         model.graph.node.append(onnx.helper.make_node("Identity", [value], [name]))
         model.graph.output.append(_value(name, "FLOAT", [f"{name}_{axis}" for axis in range(4)]))
-    onnx.checker.check_model(model)
-    path.write_bytes(model.SerializeToString())
+    write_onnx(model, path)
 
 
 def write_timestamp_head(cell: TimestampHead, path: Path) -> None:
