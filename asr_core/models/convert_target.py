@@ -13,14 +13,12 @@ from pathlib import Path
 from asr_core.errors import ConvertError
 from asr_core.models.files import sync_folder
 from asr_core.models.graph_folder import GRAPHS_FILE
-
-CHECKPOINT_FILE = "model.ckpt"
-"""Weights of a network as MindSpore writes them."""
+from asr_core.models.manifest import MANIFEST_FILE
 
 SPARE_BYTES = 64 << 20
 """Disk space that stays free beside what is written."""
 
-_OURS = (GRAPHS_FILE, CHECKPOINT_FILE)
+_OURS = (GRAPHS_FILE, MANIFEST_FILE)
 
 
 @contextlib.contextmanager
@@ -95,7 +93,7 @@ def _claimed(folder: Path, target: Path) -> Iterator[None]:
                 path=str(target),
             ) from exc
         for path in folder.iterdir():
-            path.unlink()
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         yield
     finally:
         os.close(descriptor)

@@ -126,7 +126,7 @@ def _array(name: str, tensor: _Tensor) -> Array:
         raise TensorFileError(f"{name} has the unknown type {tensor.kind!r}")
     kind = np.dtype(_KINDS[tensor.kind])
     # MindSpore gives a single number no axis, or one of length 0.
-    shape = () if tensor.shape == (0,) and sum(map(len, tensor.parts)) else tensor.shape
+    shape = () if tensor.shape == (0,) and any(len(part) for part in tensor.parts) else tensor.shape
     size = sum(len(part) for part in tensor.parts)
     if vast(shape) or math.prod(shape) * kind.itemsize != size:
         raise TensorFileError(f"{name} has not as many bytes as its shape says")

@@ -50,7 +50,11 @@ def write_onnx(
     else:
         onnx.save_model(model, str(path))
     onnx.checker.check_model(str(path))
-    return weights if weights.is_file() else None
+    if not weights.is_file():
+        return None
+    # The package makes it for its owner alone.
+    weights.chmod(path.stat().st_mode)
+    return weights
 
 
 def weights_bytes(model: Any) -> int:
