@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SettingsError as exc:
         tell(describe(exc, "zh-CN"))
         return USAGE
-    logging.basicConfig(level=max(logging.WARNING, logging.getLevelName(settings.log_level)))
+    _log(settings.log_level)
     try:
         code: int = arguments.run(arguments, settings)
     except (UnknownModelError, SettingsError) as exc:
@@ -45,6 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOME_FAILED
     return code
+
+
+class _LineFormatter(logging.Formatter):
+    """A record on one line: an exception is told by its message, not by where it was raised."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{record.levelname} {record.name}: {record.getMessage()}"
+        error = record.exc_info[1] if record.exc_info else None
+        return line if error is None else f"{line}: {error or type(error).__name__}"
+
+
+def _log(level: str) -> None:
+    """Warnings on standard error; with ``ASR_LOG_LEVEL=DEBUG`` where they come from too."""
+    handler = logging.StreamHandler()
+    if level != "DEBUG":
+        handler.setFormatter(_LineFormatter())
+    logging.basicConfig(level=max(logging.WARNING, logging.getLevelName(level)), handlers=[handler])
 
 
 def _parser() -> argparse.ArgumentParser:

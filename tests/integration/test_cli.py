@@ -119,6 +119,18 @@ def test_silence_is_no_error(run: Run, silence: Path) -> None:
     assert "没有检测到人声" in result.stderr
 
 
+def test_what_is_missing_is_told_in_lines_not_in_tracebacks(
+    run: Run, silence: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "transcribe", silence, "--punctuation", "ct-punc", ASR_CT_PUNC_DIR=str(tmp_path / "none")
+    )
+    assert result.returncode == 0
+    assert "Traceback" not in result.stderr
+    (warning,) = [line for line in result.stderr.splitlines() if line.startswith("WARNING")]
+    assert "config.yaml, tokens.json" in warning
+
+
 def test_messages_come_in_english_on_request(run: Run, silence: Path) -> None:
     assert "No speech was found" in run("transcribe", silence, ASR_LOCALE="en").stderr
 
