@@ -10,13 +10,14 @@ from asr_core.models.checkpoint import load_into, read_checkpoint
 from asr_core.networks.config import ParaformerConfig
 from asr_core.networks.graphs import FILTER, paraformer_graphs
 from asr_core.runtime.mindspore import MINDSPORE, MindSporeSession
+from asr_core.runtime.session import TensorSpec
 
 CHECKPOINT_FILES = ("model.pt", "model.safetensors")
 """The first that exists is used."""
 
 
 def mindspore_sessions(
-    config: ParaformerConfig, checkpoint: Path, *, threads: int
+    config: ParaformerConfig, checkpoint: Path, *, threads: int, probed: bool = False
 ) -> dict[str, MindSporeSession]:
     """All graphs of a model, which are compiled when they run for the first time.
 
@@ -24,6 +25,7 @@ def mindspore_sessions(
         config: of the model.
         checkpoint: of FunASR: one of :data:`CHECKPOINT_FILES`.
         threads: CPU threads, at least 1.
+        probed: whether graphs give the output of each block too, behind their own outputs.
 
     Raises:
         DeviceUnavailableError: MindSpore cannot be used.
@@ -32,10 +34,26 @@ def mindspore_sessions(
     """
     MINDSPORE.start(threads)
     cells = MINDSPORE.call(lambda: _filled(config, checkpoint))
+    if probed:
+        cells = MINDSPORE.call(lambda: _probed(cells))
     return {
-        name: MindSporeSession(name, cells[name], graph.inputs, graph.outputs)
+        name: MindSporeSession(
+            name, cells[name], graph.inputs, (*graph.outputs, *_layers(cells[name]))
+        )
         for name, graph in paraformer_graphs(config).items()
     }
+
+
+def _probed(cells: Mapping[str, Any]) -> dict[str, Any]:
+    from asr_core.networks.probes import PROBES
+
+    return {name: PROBES[name](cell) if name in PROBES else cell for name, cell in cells.items()}
+
+
+def _layers(cell: Any) -> tuple[TensorSpec, ...]:
+    """What a probe gives behind the outputs of its graph."""
+    names: tuple[str, ...] = getattr(cell, "layer_names", ())
+    return tuple(TensorSpec(name, (None, 1, None, None), "float32") for name in names)
 
 
 def _filled(config: ParaformerConfig, checkpoint: Path) -> Mapping[str, Any]:

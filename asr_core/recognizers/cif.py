@@ -24,6 +24,9 @@ PEAK = 1.0 - 1e-4
 """Threshold of the upsampled weights, whose sum is a whole number but for rounding."""
 
 
+_BLOCK = 64  # frames that are summed before looking for the end of a token
+
+
 def add_tail(
     hidden: Float32, alphas: Float32, lengths: Int32, tail_threshold: float = TAIL_THRESHOLD
 ) -> tuple[Float32, Float32]:
@@ -74,8 +77,6 @@ def fire_by_sums(alphas: Float32) -> Float32:
 def fire_by_steps(alphas: Float32, threshold: float = THRESHOLD) -> Float32:
     """Integrate frame by frame in single precision (predictor V3 and upsampled weights).
 
-    The rows go side by side; the frames cannot, since each step is rounded.
-
     Args:
         alphas: weights in [0, 1], (batch, frames).
         threshold: integral at which a token ends; it is subtracted there.
@@ -83,14 +84,25 @@ def fire_by_steps(alphas: Float32, threshold: float = THRESHOLD) -> Float32:
     Returns:
         The integral at each frame before the subtraction, (batch, frames).
     """
-    limit = np.float32(threshold)
     fires = np.empty(alphas.shape, np.float32)
-    integral = np.zeros(len(alphas), np.float32)
-    for frame, weights in enumerate(np.ascontiguousarray(alphas.T, np.float32)):
-        integral = integral + weights
-        fires[:, frame] = integral
-        integral = np.where(integral >= limit, integral - limit, integral)
+    for row, weights in zip(fires, np.asarray(alphas, np.float32), strict=True):
+        _fire(row, weights, np.float32(threshold))
     return fires
+
+
+def _fire(fires: Float32, weights: Float32, limit: np.float32) -> None:
+    """Integrate one row, from the end of a token to that of the next one at once."""
+    first, left = 0, np.float32(0)
+    while first < len(weights):
+        part = weights[first : first + _BLOCK].copy()
+        part[0] += left
+        sums = np.add.accumulate(part)
+        reached = int((sums >= limit).argmax())
+        ends = bool(sums[reached] >= limit)
+        used = reached + 1 if ends else len(sums)
+        fires[first : first + used] = sums[:used]
+        left = sums[used - 1] - limit if ends else sums[used - 1]
+        first += used
 
 
 def acoustic_embeds(hidden: Float32, alphas: Float32, fires: Float32, counts: Int32) -> Float32:
@@ -118,6 +130,19 @@ def acoustic_embeds(hidden: Float32, alphas: Float32, fires: Float32, counts: In
     embeds: Float32 = np.matmul(shares[:, :most], hidden)
     embeds[np.arange(most) >= counts[:, None]] = 0
     return embeds
+
+
+def scale_to_counts(alphas: Float32, counts: Int32) -> Float32:
+    """Upsampled weights whose sum is the number of tokens.
+
+    Args:
+        alphas: (batch, steps); a row without any weight stays as it is.
+        counts: tokens of each row.
+    """
+    sums = alphas.sum(axis=1, dtype=np.float64).astype(np.float32)
+    factors = counts.astype(np.float32) / np.where(sums > 0, sums, np.float32(1))
+    scaled: Float32 = alphas * factors[:, np.newaxis]
+    return scaled
 
 
 def find_peaks(fires: Float32) -> npt.NDArray[np.intp]:

@@ -9,10 +9,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from asr_core.recognizers.timestamps import UPSAMPLING
 from asr_core.results import ModelInfo
 from asr_core.runtime.session import Float32
 
 Int32 = npt.NDArray[np.int32]
+
+UNLIMITED_TOKENS = 10_000
+"""Of a hotword, where a network takes any number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,3 +89,33 @@ class ParaformerBackend(Protocol):
     def close(self) -> None:
         """Release the networks; a second call does nothing."""
         ...
+
+
+def joined(
+    parts: Sequence[tuple[npt.NDArray[np.intp], ParaformerOutput]],
+    shape: tuple[int, int, int],
+    *,
+    times: bool = False,
+) -> ParaformerOutput:
+    """One output for all segments of a batch.
+
+    Args:
+        parts: the rows that each output is for; other rows have no token.
+        shape: segments, frames and vocabulary.
+        times: whether there are weights for times although no part has any.
+    """
+    batch, frames, vocabulary = shape
+    most = max((output.scores.shape[1] for _, output in parts), default=0)
+    scores = np.zeros((batch, most, vocabulary), np.float32)
+    counts = np.zeros(batch, np.int32)
+    has_times = times or any(output.us_alphas is not None for _, output in parts)
+    alphas = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
+    peaks = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
+    for rows, output in parts:
+        scores[rows, : output.scores.shape[1]] = output.scores
+        counts[rows] = np.clip(output.token_counts, 0, output.scores.shape[1])
+        if alphas is not None and output.us_alphas is not None:
+            alphas[rows, : output.us_alphas.shape[1]] = output.us_alphas
+        if peaks is not None and output.us_peaks is not None:
+            peaks[rows, : output.us_peaks.shape[1]] = output.us_peaks
+    return ParaformerOutput(scores, counts, alphas, peaks)

@@ -18,8 +18,12 @@ from asr_core.errors import (
     UsageError,
 )
 from asr_core.models.funasr_folder import FunasrFolder
-from asr_core.recognizers.paraformer_backend import Int32, ParaformerOutput
-from asr_core.recognizers.timestamps import UPSAMPLING
+from asr_core.recognizers.paraformer_backend import (
+    UNLIMITED_TOKENS,
+    Int32,
+    ParaformerOutput,
+    joined,
+)
 from asr_core.results import ModelInfo
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Array, Float32, Session, TensorSpec
@@ -29,7 +33,6 @@ logger = logging.getLogger(__name__)
 _SPEECH, _LENGTHS, _BIAS = "speech", "speech_lengths", "bias_embed"
 _SCORES, _COUNTS = "logits", "token_num"
 _ALPHAS, _PEAKS = "us_alphas", "us_cif_peak"
-_UNLIMITED = 10_000  # tokens of a hotword, where the graph takes any number
 _PROBE_FRAMES = 40
 _MOST_WORKERS = 4
 _NO_TOKEN = re.compile(r"shape: ?\{0[,}]")  # ONNX Runtime on an operator that gets nothing
@@ -112,10 +115,13 @@ class OnnxParaformer:
         done = self._pool.map(
             lambda row: self._run_one(features[row, : int(lengths[row])], bias), order
         )
-        parts = dict(zip(order, done, strict=True))
-        return _assembled(
-            [parts[row] for row in range(len(order))], features.shape[1], self._vocabulary
-        )
+        parts = [
+            (np.array([row]), output)
+            for row, output in zip(order, done, strict=True)
+            if output is not None
+        ]
+        shape = (len(features), features.shape[1], self._vocabulary)
+        return joined(parts, shape)
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -183,7 +189,7 @@ class OnnxParaformer:
         self._sessions.append(embedder)
         if [len(spec.shape) for spec in embedder.input_specs] != [2]:
             raise self._wrong(self._embedder, "does not take one table of tokens")
-        self._max_hotword_tokens = embedder.input_specs[0].shape[1] or _UNLIMITED
+        self._max_hotword_tokens = embedder.input_specs[0].shape[1] or UNLIMITED_TOKENS
         sos = folder.tokens.index("<s>") if "<s>" in folder.tokens else 1
         try:
             self._no_bias = self.embed_hotwords([[sos]])
@@ -228,25 +234,3 @@ def _load(path: Path, name: str, threads: int) -> OnnxSession:
         raise ModelIntegrityError(
             f"{path} cannot be loaded: {exc}", name=name, path=str(path), reason="folder"
         ) from exc
-
-
-def _assembled(
-    parts: Sequence[ParaformerOutput | None], frames: int, vocabulary: int
-) -> ParaformerOutput:
-    """One output for all segments of a batch; those that are ``None`` have no token."""
-    batch = len(parts)
-    known = [(row, output) for row, output in enumerate(parts) if output is not None]
-    most = max((output.scores.shape[1] for _, output in known), default=0)
-    scores = np.zeros((batch, most, vocabulary), np.float32)
-    counts = np.zeros(batch, np.int32)
-    has_times = all(output.us_alphas is not None for _, output in known)
-    alphas = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
-    peaks = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
-    for row, output in known:
-        scores[row, : output.scores.shape[1]] = output.scores[0]
-        counts[row] = min(max(int(output.token_counts[0]), 0), output.scores.shape[1])
-        if alphas is not None and output.us_alphas is not None:
-            alphas[row, : output.us_alphas.shape[1]] = output.us_alphas[0]
-        if peaks is not None and output.us_peaks is not None:
-            peaks[row, : output.us_peaks.shape[1]] = output.us_peaks[0]
-    return ParaformerOutput(scores, counts, alphas, peaks)

@@ -25,7 +25,11 @@ from asr_core.runtime.session import Array, TensorSpec, check_inputs
 
 _Result = TypeVar("_Result")
 
-_LOG_VARIABLE, _ONLY_ERRORS = "GLOG_v", "3"
+_ENVIRONMENT = {
+    "GLOG_v": "3",  # only errors are logged
+    # Every new shape would stay in memory with its code.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
+}
 _FAULTS = (RuntimeError, ValueError, TypeError, MemoryError)
 """What MindSpore raises; it has no classes of its own."""
 
@@ -61,7 +65,8 @@ class MindSpore:
         self.call(functools.partial(self._start, threads))
 
     def _start(self, threads: int) -> None:
-        os.environ.setdefault(_LOG_VARIABLE, _ONLY_ERRORS)
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
         try:
             import mindspore as ms
         except (ImportError, RuntimeError, AttributeError) as exc:

@@ -1,0 +1,333 @@
+"""Paraformer over graphs of its own, whatever runtime executes them.
+
+Between the graphs stand the steps of the host: weights become tokens, the hotwords that matter are
+chosen from a long list, and what the hotword part says is merged with what the decoder says.
+Source of the rules: FunASR 1.4.16, ``seaco_paraformer/model.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from asr_core.errors import DeviceError, ModelIntegrityError, SessionClosedError, UsageError
+from asr_core.networks.config import ParaformerConfig
+from asr_core.networks.graphs import (
+    BIAS,
+    DECODE,
+    EMBED,
+    ENCODE,
+    FILTER,
+    TIMES,
+    paraformer_graphs,
+    position_encoding,
+)
+from asr_core.recognizers.cif import (
+    PEAK,
+    acoustic_embeds,
+    add_tail,
+    count_tokens,
+    fire_by_steps,
+    fire_by_sums,
+    scale_to_counts,
+)
+from asr_core.recognizers.paraformer_backend import (
+    UNLIMITED_TOKENS,
+    Int32,
+    ParaformerOutput,
+    joined,
+)
+from asr_core.results import ModelInfo
+from asr_core.runtime.session import Array, Float32, Session
+
+MOST_WORDS = 50
+"""Of a longer list each recording gets the hotwords that it looks at most, and ``<s>``."""
+
+_PROBE_FRAMES, _PROBE_TOKENS = 12, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How the segments of a batch share runs of the graphs.
+
+    Attributes:
+        rows: most segments in one run; they are of like length, shorter ones are padded.
+        workers: runs side by side; more than 1 only where sessions may be used by several threads.
+    """
+
+    rows: int
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.workers) < 1:
+            raise UsageError(f"Runs need segments and workers: {self}")
+
+
+class GraphParaformer:
+    """Implements ``ParaformerBackend`` over sessions.
+
+    Args:
+        config: of the model.
+        sessions: one for each graph of :func:`asr_core.networks.graphs.paraformer_graphs`; they
+            are closed with this.
+        info: what the model is called.
+        no_bias: number of ``<s>``, which means none of the hotwords.
+        batching: how segments share runs.
+
+    Raises:
+        ModelIntegrityError: graphs are missing, are not those of this model, or cannot be run.
+    """
+
+    def __init__(
+        self,
+        config: ParaformerConfig,
+        sessions: Mapping[str, Session],
+        *,
+        info: ModelInfo,
+        no_bias: int,
+        batching: Batching,
+    ) -> None:
+        self._config = config
+        self._sessions = dict(sessions)
+        self._info = info
+        self._positions = position_encoding(_PROBE_FRAMES, config.encoder.inputs)
+        self._pool = ThreadPoolExecutor(batching.workers, thread_name_prefix="paraformer")
+        self.batching = batching
+        self._max_hotword_tokens = 0
+        self._no_bias: Float32 | None = None
+        try:
+            self._check()
+            self._probe()
+            if config.bias is not None:
+                tokens = self._session(EMBED).input_specs[0].shape[1]
+                self._max_hotword_tokens = tokens or UNLIMITED_TOKENS
+                self._no_bias = self.embed_hotwords([[no_bias]])
+        except DeviceError as exc:
+            self.close()
+            raise self._wrong(f"cannot be run: {exc}") from exc
+        except ModelIntegrityError:
+            self.close()
+            raise
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def feature_dim(self) -> int:
+        return self._config.encoder.inputs
+
+    @property
+    def vocabulary(self) -> int:
+        return self._config.vocabulary
+
+    @property
+    def max_hotword_tokens(self) -> int:
+        return self._max_hotword_tokens
+
+    def embed_hotwords(self, words: Sequence[Sequence[int]]) -> Float32:
+        """See the protocol."""
+        if not self._max_hotword_tokens:
+            raise UsageError("This network takes no hotwords")
+        lengths = [len(word) for word in words]
+        if min(lengths, default=1) < 1 or max(lengths, default=1) > self._max_hotword_tokens:
+            raise UsageError(f"Hotwords have 1 to {self._max_hotword_tokens} tokens, not {lengths}")
+        tokens = np.zeros((len(words), max(lengths, default=1)), np.int32)
+        for row, word in enumerate(words):
+            tokens[row, : len(word)] = word
+        embedded = self._session(EMBED).run({"tokens": tokens})["embedded"]
+        picked: Float32 = embedded[np.arange(len(words)), np.array(lengths, np.intp) - 1]
+        return picked
+
+    def run(self, features: Float32, lengths: Int32, hotwords: Float32 | None) -> ParaformerOutput:
+        """See the protocol."""
+        self._session(ENCODE)
+        words = self._no_bias if hotwords is None else hotwords
+        # The longest ones first, so that workers end together and runs are padded little.
+        order = np.argsort(-lengths, kind="stable")
+        runs = np.split(order, range(self.batching.rows, len(order), self.batching.rows))
+        outputs = self._pool.map(
+            lambda rows: self._run(features[rows, : lengths[rows[0]]], lengths[rows], words), runs
+        )
+        return joined(
+            list(zip(runs, outputs, strict=True)),
+            (len(features), features.shape[1], self.vocabulary),
+        )
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+
+    def _run(self, features: Float32, lengths: Int32, words: Float32 | None) -> ParaformerOutput:
+        """One run of the graphs, (segments, frames, feature_dim)."""
+        planes = np.ascontiguousarray(features[:, np.newaxis])
+        mask = _mask(lengths, planes.shape[2])
+        found = self._session(ENCODE).run(
+            {"features": planes, "positions": self._position(planes.shape[2]), "mask": mask}
+        )
+        encoded = found["encoded"]
+        embeds, counts = self._embeds(encoded[:, 0], found["alphas"][:, 0, :, 0], lengths)
+        batch, frames = len(lengths), planes.shape[2]
+        spoken = np.flatnonzero(counts)
+        if len(spoken) < batch:
+            # Rows without a token would only cost time.
+            encoded, mask, embeds = encoded[spoken], mask[spoken], embeds[spoken]
+        if not len(spoken):
+            return joined([], (batch, frames, self.vocabulary), times=TIMES in self._sessions)
+        scores = self._scores(embeds, counts[spoken], encoded, mask, words)
+        alphas, peaks = self._times(encoded, mask, lengths[spoken], counts[spoken])
+        part = ParaformerOutput(scores, counts[spoken], alphas, peaks)
+        if len(spoken) == batch:
+            return part
+        return joined([(spoken, part)], (batch, frames, self.vocabulary))
+
+    def _embeds(self, encoded: Float32, alphas: Float32, lengths: Int32) -> tuple[Float32, Int32]:
+        """One vector for each token, (segments, tokens, width), and the tokens of each segment."""
+        predictor = self._config.predictor
+        hidden, weights = add_tail(encoded, alphas, lengths, predictor.tail_threshold)
+        counts = count_tokens(weights)
+        fires = fire_by_steps(weights) if predictor.upsampling else fire_by_sums(weights)
+        return acoustic_embeds(hidden, weights, fires, counts), counts
+
+    def _scores(
+        self,
+        embeds: Float32,
+        counts: Int32,
+        encoded: Float32,
+        mask: Float32,
+        words: Float32 | None,
+    ) -> Float32:
+        """Log-probabilities, (segments, tokens, vocabulary)."""
+        planes = np.ascontiguousarray(embeds[:, np.newaxis])
+        token_mask = _mask(counts, planes.shape[2])
+        read = self._session(DECODE).run(
+            {"embeds": planes, "token_mask": token_mask, "memory": encoded, "memory_mask": mask}
+        )
+        scores: Float32 = read["scores"][:, 0]
+        if words is None:
+            return scores
+        chosen = self._chosen(words, read["hidden"], token_mask)
+        heard = self._session(BIAS).run(
+            {
+                "embeds": planes,
+                "hidden": read["hidden"],
+                "token_mask": token_mask,
+                "words": chosen,
+                "word_mask": np.ones((len(chosen), 1, chosen.shape[2], 1), np.float32),
+            }
+        )["scores"][:, 0]
+        is_hotword = heard.argmax(axis=-1) != self._config.no_bias
+        scores[is_hotword] = heard[is_hotword]
+        return scores
+
+    def _chosen(self, words: Float32, hidden: Float32, token_mask: Float32) -> Float32:
+        """The hotwords that each segment may use, (segments, 1, words, width)."""
+        listed = np.broadcast_to(words, (len(hidden), 1, *words.shape))
+        if len(words) <= MOST_WORDS:
+            return np.ascontiguousarray(listed)
+        attention = self._session(FILTER).run(
+            {
+                "hidden": hidden,
+                "token_mask": token_mask,
+                "words": np.ascontiguousarray(listed),
+                "word_mask": np.ones((len(hidden), 1, len(words), 1), np.float32),
+            }
+        )["attention"][:, 0, 0]
+        # The last word, which means none of them, is always there; it may be there twice.
+        most = np.argsort(-attention, axis=1, kind="stable")[:, :MOST_WORDS]
+        last = np.full((len(hidden), 1), len(words) - 1)
+        return np.ascontiguousarray(words[np.concatenate([most, last], axis=1)][:, np.newaxis])
+
+    def _times(
+        self, encoded: Float32, mask: Float32, lengths: Int32, counts: Int32
+    ) -> tuple[Float32 | None, Float32 | None]:
+        """Weights of parts of frames and their integrals, (segments, parts)."""
+        if TIMES not in self._sessions:
+            return None, None
+        parts = lengths.astype(np.int64) * self._config.predictor.upsampling
+        weights = self._session(TIMES).run(
+            {"encoded": encoded, "mask": mask, "part_counts": parts}
+        )["us_alphas"]
+        alphas = scale_to_counts(weights, counts)
+        return alphas, fire_by_steps(alphas, PEAK)
+
+    def _position(self, frames: int) -> Float32:
+        positions = self._positions
+        if frames > positions.shape[2]:
+            positions = self._positions = position_encoding(frames, self.feature_dim)
+        return positions[:, :, :frames]
+
+    def _session(self, graph: str) -> Session:
+        if not self._sessions:
+            raise SessionClosedError("The Paraformer networks are closed")
+        return self._sessions[graph]
+
+    def _check(self) -> None:
+        """Whether the graphs are those of the configuration."""
+        for name, graph in paraformer_graphs(self._config).items():
+            if name not in self._sessions:
+                raise self._wrong(f"lack {name}")
+            session = self._sessions[name]
+            for kind, specs, wanted in (
+                ("takes", session.input_specs, graph.inputs),
+                ("gives", session.output_specs, graph.outputs),
+            ):
+                found = {spec.name: spec for spec in specs}
+                if set(found) != {spec.name for spec in wanted}:
+                    raise self._wrong(f"are others: {name} {kind} {sorted(found)}")
+                for spec in wanted:
+                    given = found[spec.name]
+                    if given.dtype != spec.dtype or not _fits(given.shape, spec.shape):
+                        raise self._wrong(f"are of another model: {name} {kind} {given}")
+
+    def _probe(self) -> None:
+        """Run every graph once: what its declared shapes leave open shows itself here."""
+        sizes = {"features": _PROBE_FRAMES, "encoded": _PROBE_FRAMES, "memory": _PROBE_FRAMES}
+        rng = np.random.default_rng(0)
+        for name, graph in paraformer_graphs(self._config).items():
+            mask_frames = _PROBE_FRAMES if name in (ENCODE, TIMES) else _PROBE_TOKENS
+            inputs: dict[str, Array] = {}
+            for spec in graph.inputs:
+                time = sizes.get(spec.name, mask_frames)
+                if spec.name in ("positions", "memory_mask"):
+                    time = _PROBE_FRAMES
+                shape = [
+                    axis or (1 if place == 0 else time) for place, axis in enumerate(spec.shape)
+                ]
+                inputs[spec.name] = np.ones(shape, spec.dtype)
+                if "mask" not in spec.name and spec.dtype == "float32":
+                    inputs[spec.name] = rng.normal(size=shape).astype(np.float32)
+            if name == TIMES:
+                inputs["part_counts"] *= _PROBE_FRAMES * self._config.predictor.upsampling
+            found = self._session(name).run(inputs)
+            for spec in graph.outputs:
+                if not _fits(found[spec.name].shape, spec.shape):
+                    shape_found = found[spec.name].shape
+                    raise self._wrong(f"are of another model: {name} gives {shape_found}")
+
+    def _wrong(self, problem: str) -> ModelIntegrityError:
+        return ModelIntegrityError(
+            f"The graphs of {self._info.name} {problem}",
+            name=self._info.name,
+            path=self._info.name,
+            reason="graphs",
+        )
+
+
+def _mask(lengths: Int32, time: int) -> Float32:
+    """1 inside each length and 0 behind it, (rows, 1, time, 1)."""
+    inside = np.arange(time) < lengths[:, np.newaxis]
+    return inside.astype(np.float32)[:, np.newaxis, :, np.newaxis]
+
+
+def _fits(found: Sequence[int | None], wanted: Sequence[int | None]) -> bool:
+    """Whether a shape may be the one that is wanted."""
+    return len(found) == len(wanted) and all(
+        one is None or other is None or one == other
+        for one, other in zip(found, wanted, strict=True)
+    )
