@@ -88,6 +88,7 @@ class CtTransformerNetwork(nn.Cell):  # type: ignore[misc]
 
     def __init__(self, shape: CtTransformerShape) -> None:
         super().__init__()
+        self.shape = shape
         self.embed = Table(shape.vocabulary, shape.encoder.inputs)
         self.encoder = SanmEncoder(shape.encoder)
         self.decoder = Dense(shape.encoder.width, shape.classes)

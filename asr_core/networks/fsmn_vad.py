@@ -104,6 +104,7 @@ class FsmnVadNetwork(nn.Cell):  # type: ignore[misc]
 
     def __init__(self, shape: FsmnShape) -> None:
         super().__init__()
+        self.shape = shape
         self.in_linear1 = Dense(shape.inputs, shape.entry)
         self.in_linear2 = Dense(shape.entry, shape.width)
         self.fsmn = nn.CellList([_Block(shape) for _ in range(shape.layers)])
