@@ -1,0 +1,90 @@
+"""What the checks of one examination share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from asr_core.doctor.host import Host
+from asr_core.engine import Engine, ModelStatus
+from asr_core.errors import AsrError
+from asr_core.runtime.affinity import Node, device_nodes, parse_cores, read_nodes
+from asr_core.runtime.npu_smi import NpuReport, read_npus
+from asr_core.settings import Settings
+
+
+@dataclass(frozen=True)
+class Context:
+    """The machine, the installation on it, and what is read once for several checks.
+
+    Attributes:
+        engine: opens the engine at the first call, the same one afterwards.
+        is_quick: whether what takes long is left out.
+    """
+
+    host: Host
+    settings: Settings
+    engine: Callable[[], Engine]
+    is_quick: bool = False
+
+    @cached_property
+    def npus(self) -> NpuReport:
+        return read_npus(self.host.run)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        return read_nodes(self.host.path("/sys"))
+
+    @cached_property
+    def npu_nodes(self) -> dict[str, int]:
+        """PCI address to memory node of each Ascend device."""
+        return device_nodes(self.host.path("/sys"))
+
+    @cached_property
+    def online(self) -> frozenset[int]:
+        """Cores of the machine."""
+        return _cores(self.host.text("/sys/devices/system/cpu/online"))
+
+    @cached_property
+    def allowed(self) -> frozenset[int]:
+        """Cores that this process may use."""
+        return _cores(self.host.fields("/proc/self/status").get("Cpus_allowed_list", ""))
+
+    @cached_property
+    def models(self) -> tuple[ModelStatus, ...]:
+        """The known models; none where the history, which lists them, cannot be opened."""
+        try:
+            return tuple(self.engine().models())
+        except AsrError:
+            return ()
+
+    @property
+    def model(self) -> ModelStatus | None:
+        """The recognizer in use."""
+        return next((model for model in self.models if model.active), None)
+
+    @cached_property
+    def has_npu(self) -> bool:
+        """Whether anything of Ascend is here: devices, driver, CANN or its variables."""
+        host = self.host
+        return bool(
+            host.names("/dev", "davinci*")
+            or self.npus.state != "absent"
+            or host.exists("/usr/local/Ascend")
+            or host.exists("/etc/ascend_install.info")
+            or any(name in host.environ for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"))
+            or any(_is_accelerator(host, name) for name in host.names("/sys/bus/pci/devices"))
+        )
+
+
+def _cores(text: str) -> frozenset[int]:
+    try:
+        return parse_cores(text)
+    except ValueError:
+        return frozenset()
+
+
+def _is_accelerator(host: Host, name: str) -> bool:
+    folder = f"/sys/bus/pci/devices/{name}"
+    return host.text(f"{folder}/vendor") == "0x19e5" and host.text(f"{folder}/class")[:4] == "0x12"
