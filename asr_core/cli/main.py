@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from asr_core.cli import batch, evaluate, filters, models, transcribe
+from asr_core.cli import batch, convert, doctor, evaluate, filters, models, transcribe
 from asr_core.cli.common import SOME_FAILED, USAGE, tell
 from asr_core.errors import AsrError, SettingsError, UnknownModelError
 from asr_core.messages import describe
@@ -72,6 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     transcribe.register(commands.add_parser("transcribe", help="transcribe audio or video files"))
     batch.register(commands.add_parser("batch", help="transcribe a folder"))
     models.register(commands.add_parser("models", help="list, install or verify models"))
+    convert.register(commands.add_parser("convert", help="make a model folder for a runtime"))
+    doctor.register(commands.add_parser("doctor", help="check before going live"))
     evaluate.register(commands.add_parser("evaluate", help="measure texts against references"))
     filters.register_itn(commands.add_parser("itn", help="filter: write spoken numbers"))
     filters.register_punctuate(commands.add_parser("punctuate", help="filter: punctuate lines"))

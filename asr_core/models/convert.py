@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import platform
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,9 @@ _FAULTS = (RuntimeError, ValueError, TypeError, AttributeError, MemoryError)
 
 StepSink = Callable[["Step"], None]
 
+Chooser = Callable[[ParaformerSource, Path, Path], tuple[str, ...]]
+"""Given a model, the folder with its graphs and an empty one for as many bytes again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -92,6 +96,8 @@ class OnnxOptions:
         buckets: frames of the graphs of one size that are made besides.
         method: how weights get eight bits.
         replace: whether a converted folder of the same name gives way.
+        choose: looks at the graphs in single precision and says what stays so, instead of
+            ``kept``.
     """
 
     precision: str = "int8"
@@ -99,6 +105,7 @@ class OnnxOptions:
     buckets: tuple[int, ...] = ()
     method: Method = Method.COLUMNS
     replace: bool = False
+    choose: Chooser | None = None
 
 
 def convert_to_onnx(
@@ -131,7 +138,8 @@ def convert_to_onnx(
     if family is not None:
         return _convert_family(family, source, target, options, on_step)
     found = _open_source(source)
-    needed_bytes = int(found.checkpoint.stat().st_size * _SPACE)
+    space = _SPACE * (2 if options.choose else 1)
+    needed_bytes = int(found.checkpoint.stat().st_size * space)
     with new_folder(target, needed_bytes, replace=options.replace) as work:
         maker = _GraphMaker(found, work, options, on_step)
         maker.run()
@@ -220,11 +228,18 @@ class _GraphMaker:
             number += 1
             self._sink(Step("write", name, number, total))
             self._export(name, cells.pop(name), shape)
+        kept = self._kept()
         for name, shape in shapes.items():
             if self._options.precision == "int8":
                 number += 1
                 self._sink(Step("quantize", name, number, total))
-            self._finish(name, shape)
+            self._finish(name, shape, kept)
+
+    def _kept(self) -> tuple[str, ...]:
+        if self._options.choose is None:
+            return self._options.kept
+        with tempfile.TemporaryDirectory(dir=self._work) as folder:
+            return self._options.choose(self._source, self._work, Path(folder))
 
     def _export(self, name: str, cell: Any, shape: GraphShape) -> None:
         path = self._work / f"{name}.onnx"
@@ -239,7 +254,7 @@ class _GraphMaker:
                 cause=str(exc),
             ) from exc
 
-    def _finish(self, name: str, shape: GraphShape) -> None:
+    def _finish(self, name: str, shape: GraphShape, kept: tuple[str, ...]) -> None:
         """Quantize a graph, and write its forms of one size."""
         import onnx
 
@@ -250,7 +265,7 @@ class _GraphMaker:
         if quantizes or sizes:
             model = onnx.load(path)
             if quantizes:
-                left = quantize(model, self._options.kept, self._options.method)
+                left = quantize(model, kept, self._options.method)
             write_onnx(model, path, apart=bool(sizes))
             for suffix, each in sizes.items():
                 sized_path = path.with_name(f"{name}.{suffix}.onnx")
