@@ -62,8 +62,9 @@ def create_tensor_desc(here: Machine, dtype: int, dims: list[int], _format: int)
     return here.add(TensorDesc(dtype, list(dims)))
 
 
-@call("acl.destroy_tensor_desc")
+@getter("acl.destroy_tensor_desc", None)
 def destroy_tensor_desc(here: Machine, desc: int) -> None:
+    """The one function that has neither a value nor a return code."""
     if here.get(desc, TensorDesc).default:
         here.violate("a tensor description that belongs to a dataset was destroyed")
         raise CallError(100000, "the description belongs to a dataset")

@@ -432,12 +432,19 @@ def getter(name: str, failed: Any) -> Callable[..., Any]:
     return decorate
 
 
+@functools.cache
+def _kinds_of(function: Callable[..., Any]) -> tuple[inspect.Signature, tuple[type | None, ...]]:
+    kinds = {"int": int, "str": str, "bytes": bytes, "dict[str, Any]": dict, "list[int]": list}
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())[1:]
+    return signature, tuple(kinds.get(str(one.annotation)) for one in parameters)
+
+
 def _check_types(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Wrong Python types raise, as in pyACL; nothing else does."""
-    inspect.signature(function).bind(None, *arguments)
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    kinds = {"int": int, "str": str, "dict[str, Any]": dict, "list[int]": list}
-    for parameter, argument in zip(parameters, arguments, strict=False):
-        kind = kinds.get(str(parameter.annotation))
+    signature, kinds = _kinds_of(function)
+    if len(arguments) != len(kinds):
+        signature.bind(None, *arguments)
+    for place, (kind, argument) in enumerate(zip(kinds, arguments, strict=False)):
         if kind is not None and type(argument) is not kind:
-            raise TypeError(f"{parameter.name} has to be {kind.__name__}, not {type(argument)}")
+            raise TypeError(f"argument {place} has to be {kind.__name__}, not {type(argument)}")
