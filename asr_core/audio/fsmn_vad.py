@@ -18,12 +18,14 @@ from asr_core.audio.features import (
 )
 from asr_core.audio.fsmn_config import FsmnConfig, VoiceOptions, read_fsmn_config
 from asr_core.errors import ModelIntegrityError, UsageError
+from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, find_files, unusable
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Array, Float32, Session
 
-NETWORK_FILES = ("model.onnx", "model_quant.onnx")
-"""The first that exists is used: the whole network is small, and quantized it is less exact."""
+NETWORK_FILES = ("model.onnx", "model_quant.onnx", *CHECKPOINT_FILES)
+"""The first that exists is used: the whole network is small, and quantized it is less exact.
+MindSpore executes checkpoints."""
 
 _BATCH_FRAMES = 512  # of one network call at most: bounds memory, and the fastest that was measured
 _MODEL_NAME = "fsmn-vad"
@@ -199,13 +201,14 @@ def load_fsmn_vad(folder: Path, threads: int = 1) -> FsmnVad:
     """Load a model folder as FunASR publishes and exports it.
 
     Args:
-        folder: holds ``config.yaml``, ``am.mvn`` and ``model.onnx`` or ``model_quant.onnx``.
+        folder: holds ``config.yaml``, ``am.mvn`` and ``model.onnx``, ``model_quant.onnx`` or a
+            checkpoint.
         threads: CPU threads of the network.
 
     Raises:
         ModelFileMissingError: the folder or one of its files is missing.
         ModelIntegrityError: a file has another content.
-        DeviceError: ONNX Runtime cannot load the network.
+        DeviceError: ONNX Runtime cannot load the network, or MindSpore cannot be used.
     """
     wanted = ((CONFIG_FILE,), (CMVN_FILE,), NETWORK_FILES)
     config_file, cmvn_file, network = find_files(folder, wanted, _MODEL_NAME)
@@ -214,4 +217,12 @@ def load_fsmn_vad(folder: Path, threads: int = 1) -> FsmnVad:
     if len(cmvn.shift) != dim:
         problem = f"normalizes {len(cmvn.shift)} values, not {dim}"
         raise unusable(cmvn_file, _MODEL_NAME, problem)
-    return FsmnVad(OnnxSession(network, threads=threads), config, cmvn)
+    return FsmnVad(_open(config_file, network, threads), config, cmvn)
+
+
+def _open(config: Path, network: Path, threads: int) -> Session:
+    if network.name in CHECKPOINT_FILES:
+        from asr_core.networks.funasr_sessions import fsmn_vad_session
+
+        return fsmn_vad_session(config, network, threads=threads)
+    return OnnxSession(network, threads=threads)

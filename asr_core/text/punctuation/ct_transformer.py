@@ -1,4 +1,4 @@
-"""CT-Transformer: a punctuation model folder of FunASR, run by ONNX Runtime.
+"""CT-Transformer: a punctuation model folder of FunASR, run by ONNX Runtime or by MindSpore.
 
 Source of the behaviour: ``CT_Transformer`` of funasr-onnx 0.4.3, whose choices the best scores are.
 """
@@ -20,6 +20,7 @@ from asr_core.errors import (
     NormalizationError,
     UsageError,
 )
+from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.runtime.funasr import (
     CONFIG_FILE,
     TOKENS_FILE,
@@ -28,11 +29,12 @@ from asr_core.runtime.funasr import (
     unusable,
 )
 from asr_core.runtime.onnx import OnnxSession
-from asr_core.runtime.session import Float32
+from asr_core.runtime.session import Float32, Session
 from asr_core.text.punctuation.base import MARKS
 
-NETWORK_FILES = ("model.onnx", "model_quant.onnx")
-"""The first that exists is used: the quantized one chooses other marks now and then."""
+NETWORK_FILES = ("model.onnx", "model_quant.onnx", *CHECKPOINT_FILES)
+"""The first that exists is used: the quantized one chooses other marks now and then. MindSpore
+executes checkpoints."""
 
 _MODEL_NAME = "ct-punc"  # of the catalogue
 _NO_MARK = "_"
@@ -53,14 +55,14 @@ class CtTransformer:
     left unfinished. Pauses play no part. It knows four marks: ，。？、.
 
     Args:
-        folder: holds ``config.yaml``, ``tokens.json`` and ``model.onnx`` or ``model_quant.onnx``,
-            as FunASR publishes and exports them.
+        folder: holds ``config.yaml``, ``tokens.json`` and ``model.onnx``, ``model_quant.onnx`` or a
+            checkpoint, as FunASR publishes and exports them.
         threads: threads inside one operator, at least 1.
 
     Raises:
         ModelFileMissingError: the folder or one of its files is missing.
         ModelIntegrityError: a file is damaged or belongs to another model.
-        DeviceUnavailableError: ONNX Runtime is not installed.
+        DeviceUnavailableError: ONNX Runtime, or MindSpore for a checkpoint, is not installed.
     """
 
     def __init__(self, folder: Path, *, threads: int) -> None:
@@ -73,7 +75,7 @@ class CtTransformer:
         self._period, self._comma = classes.index("。"), _find(classes, "，")
         self._ends = tuple(i for i, mark in enumerate(classes) if mark in ("。", "？"))
         self._columns = [_columns(classes, mark) for mark in MARKS]
-        self._session = _open(network, threads)
+        self._session = _open(config, self._unknown + 1, network, threads)
         self._probe(network)
 
     @property
@@ -217,7 +219,11 @@ def _read_tokens(path: Path) -> dict[str, int]:
     return {word: number for number, word in enumerate(words)}
 
 
-def _open(network: Path, threads: int) -> OnnxSession:
+def _open(config: Path, vocabulary: int, network: Path, threads: int) -> Session:
+    if network.name in CHECKPOINT_FILES:
+        from asr_core.networks.funasr_sessions import ct_transformer_session
+
+        return ct_transformer_session(config, vocabulary, network, threads=threads)
     try:
         return OnnxSession(network, threads=threads)
     except DeviceUnavailableError:
