@@ -77,10 +77,7 @@ def open_folder(path: Path, *, name: str, graphs: bool = True) -> FunasrFolder:
         ModelIntegrityError: a file has another content.
     """
     # A configuration that is missing is told together with the other files.
-    has_config = (path / CONFIG_FILE).is_file()
-    config = read_config(path / CONFIG_FILE, name) if has_config else {}
-    if not isinstance(config, Mapping):
-        raise unusable(path / CONFIG_FILE, name, "is no configuration of a model")
+    config = _read_mapping(path, name)
     kind = _text(config.get("model"), "Paraformer")
     wanted: list[tuple[str, ...]] = [(CONFIG_FILE,), (TOKENS_FILE,), (CMVN_FILE,)]
     if graphs:
@@ -104,6 +101,24 @@ def open_folder(path: Path, *, name: str, graphs: bool = True) -> FunasrFolder:
         problem = f"normalizes {len(cmvn.shift)} values; the features have {folder.feature_dim}"
         raise unusable(path / CMVN_FILE, name, problem)
     return folder
+
+
+def read_kind(path: Path, name: str) -> str:
+    """FunASR's name of the kind of network; empty where no configuration says it.
+
+    Raises:
+        ModelIntegrityError: the configuration cannot be read.
+    """
+    return _text(_read_mapping(path, name).get("model"), "")
+
+
+def _read_mapping(path: Path, name: str) -> Mapping[str, Any]:
+    if not (path / CONFIG_FILE).is_file():
+        return {}
+    config = read_config(path / CONFIG_FILE, name)
+    if not isinstance(config, Mapping):
+        raise unusable(path / CONFIG_FILE, name, "is no configuration of a model")
+    return config
 
 
 def _read_features(folder: Path, config: Mapping[str, Any], name: str) -> FeatureOptions:

@@ -154,7 +154,7 @@ def read_graph_folder(path: Path, name: str, beside: Sequence[str] = ()) -> Grap
         ModelIntegrityError: ``graphs.json`` is damaged or of a newer version, or a graph has
             another size than it says.
     """
-    found = _read(path, name) if is_graph_folder(path) else None
+    found = read_graph_manifest(path, name) if is_graph_folder(path) else None
     graphs = tuple(graph.file for graph in found.files) if found else (GRAPHS_FILE,)
     absent = [file for file in (*beside, *graphs) if size_of(path / file) is None]
     if absent or found is None:
@@ -174,7 +174,16 @@ def damaged_graph(path: Path, name: str, problem: str) -> ModelIntegrityError:
     )
 
 
-def _read(path: Path, name: str) -> GraphFolder:
+def read_graph_manifest(path: Path, name: str) -> GraphFolder:
+    """What ``graphs.json`` says, whatever else is there.
+
+    Args:
+        path: the folder.
+        name: of the model, for messages.
+
+    Raises:
+        ModelIntegrityError: it cannot be read, is damaged or of a newer version.
+    """
     manifest = path / GRAPHS_FILE
     try:
         document: Any = json.loads(manifest.read_text(encoding="utf-8"))

@@ -12,9 +12,6 @@ from asr_core.networks.graphs import FILTER, paraformer_graphs
 from asr_core.runtime.mindspore import MINDSPORE, MindSporeSession
 from asr_core.runtime.session import TensorSpec
 
-CHECKPOINT_FILES = ("model.pt", "model.safetensors")
-"""The first that exists is used."""
-
 
 def mindspore_sessions(
     config: ParaformerConfig, checkpoint: Path, *, threads: int, probed: bool = False
@@ -23,7 +20,7 @@ def mindspore_sessions(
 
     Args:
         config: of the model.
-        checkpoint: of FunASR: one of :data:`CHECKPOINT_FILES`.
+        checkpoint: one of :data:`asr_core.models.checkpoint.CHECKPOINT_FILES`.
         threads: CPU threads, at least 1.
         probed: whether graphs give the output of each block too, behind their own outputs.
 

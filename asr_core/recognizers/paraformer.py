@@ -14,10 +14,11 @@ from asr_core.audio.features import FeatureStream
 from asr_core.audio.segmenter import Segment
 from asr_core.errors import DeviceError, ModelIntegrityError, RecognitionError, SessionClosedError
 from asr_core.models.funasr_folder import open_folder
+from asr_core.models.offers import AUTO
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.packing import divide
 from asr_core.recognizers.paraformer_backend import ParaformerBackend, ParaformerOutput
-from asr_core.recognizers.paraformer_onnx import OnnxParaformer
+from asr_core.recognizers.paraformer_opening import open_paraformer
 from asr_core.recognizers.timestamps import UPSAMPLING, even_times, token_times
 from asr_core.recognizers.tokenizer import EncodedHotwords, ParaformerTokenizer
 from asr_core.results import SAMPLE_RATE_HZ, ModelInfo, Token, TranscriptWarning, Utterance
@@ -38,16 +39,17 @@ class ParaformerRecognizer:
     """SeACo-Paraformer or plain Paraformer from a model folder of FunASR.
 
     Args:
-        folder: model files as FunASR publishes and exports them.
+        folder: model files as FunASR publishes and exports them, or converted by this program.
         name: catalogue name.
         threads: CPU threads.
         batch_segments: segments that are recognized together.
-        backend: runs the networks; by default FunASR's ONNX graphs in the folder, on the CPU.
+        backend: runs the networks; by default those that the folder offers, on the CPU.
+        runtime: what may execute them: one of :data:`asr_core.models.offers.RUNTIMES`.
 
     Raises:
         ModelFileMissingError: files are missing; all are named.
         ModelIntegrityError: a file is damaged or belongs to another model.
-        DeviceUnavailableError: ONNX Runtime is not installed.
+        DeviceUnavailableError: the runtime is not there.
     """
 
     def __init__(
@@ -58,9 +60,13 @@ class ParaformerRecognizer:
         threads: int,
         batch_segments: int,
         backend: ParaformerBackend | None = None,
+        runtime: str = AUTO,
     ) -> None:
-        files = open_folder(folder, name=name, graphs=backend is None)
-        self._backend = backend or OnnxParaformer(files, name=name, threads=threads)
+        if backend is None:
+            files, backend = open_paraformer(folder, name=name, threads=threads, runtime=runtime)
+        else:
+            files = open_folder(folder, name=name, graphs=False)
+        self._backend = backend
         sizes = (self._backend.feature_dim, self._backend.vocabulary)
         if sizes != (files.feature_dim, len(files.tokens)):
             raise ModelIntegrityError(

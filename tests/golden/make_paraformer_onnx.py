@@ -165,7 +165,6 @@ def main() -> None:
     golden["times"] = made_up_times()
     golden["cif"] = made_up_cif()
     for folder in (seaco, plain):
-        (folder / "model.pt").unlink()
         (folder / "configuration.json").unlink()
     (HERE / "paraformer_onnx.json").write_text(as_lines(golden), encoding="utf-8")
 
@@ -371,13 +370,9 @@ def export(model, folder: Path, build: dict) -> None:
 
 
 def read_recordings(folder: Path) -> list[dict]:
-    from funasr import AutoModel
-
-    with contextlib.redirect_stdout(io.StringIO()):
-        reference = AutoModel(
-            model=str(folder), device="cpu", disable_update=True, disable_pbar=True
-        )
     from funasr_onnx import SeacoParaformer
+
+    reference = automodel(folder)
 
     graph_side = SeacoParaformer(str(folder), intra_op_num_threads=1)
     read, seen = [], 0
@@ -445,9 +440,17 @@ def run_automodel(model, waveform: np.ndarray, words: tuple[str, ...]) -> dict:
     return {"text": result["text"], "times": result.get("timestamp", [])}
 
 
+def automodel(folder: Path):
+    from funasr import AutoModel
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        return AutoModel(model=str(folder), device="cpu", disable_update=True, disable_pbar=True)
+
+
 def read_plain(folder: Path) -> list[dict]:
     from funasr_onnx import Paraformer
 
+    reference = automodel(folder)
     model = Paraformer(str(folder), intra_op_num_threads=1)
     read = []
     for name, waveform in recordings():
@@ -468,7 +471,15 @@ def read_plain(folder: Path) -> list[dict]:
         margin = float((best_two[:, 1] - best_two[:, 0]).min())
         ends = int(scores[-1].argmax()) == TOKENS.index("</s>")
         if ends and margin >= LEAST_MARGIN:
-            read.append({"name": name, "text": result["preds"][0], "words": result["preds"][1]})
+            auto = run_automodel(reference, waveform, ())
+            read.append(
+                {
+                    "name": name,
+                    "text": result["preds"][0],
+                    "words": result["preds"][1],
+                    "torch": auto["text"],
+                }
+            )
     logger.warning("plain: %d recordings", len(read))
     return read
 

@@ -1,0 +1,196 @@
+"""The forms of a model that can be compared, opened from the folders in which they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from asr_core.errors import DeviceUnavailableError, ModelIntegrityError
+from asr_core.models.checkpoint import CHECKPOINT_FILES
+from asr_core.models.funasr_folder import (
+    HOTWORD_FILES,
+    NETWORK_FILES,
+    FunasrFolder,
+    open_folder,
+)
+from asr_core.models.graph_folder import (
+    GRAPHS_FILE,
+    GraphFolder,
+    damaged_graph,
+    is_graph_folder,
+    read_graph_folder,
+)
+from asr_core.networks.config import read_paraformer_config
+from asr_core.networks.graphs import GraphShape, paraformer_graphs
+from asr_core.networks.sessions import mindspore_sessions
+from asr_core.parity.exported import ExportedProbe
+from asr_core.parity.graphs import GraphProbe, Recorder, Tap
+from asr_core.parity.onnx import tapped_session
+from asr_core.parity.probe import EXACT, Call, Probe
+from asr_core.parity.taps import tap_graph
+from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
+from asr_core.results import ModelInfo
+from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, TOKENS_FILE, first_of, missing
+from asr_core.runtime.onnx import OnnxSession
+from asr_core.runtime.session import Session
+
+_NO_WORD, _SCORES = "<s>", "scores"
+_ROWS = 64
+"""Most recordings in a run of graphs whose rows do not depend on each other."""
+
+_RUNS = {"bias": ("embeds", "hidden")}
+"""Graphs whose blocks run once for each of these inputs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """One side of a comparison.
+
+    Attributes:
+        probe: runs it.
+        folder: its small files.
+        max_hotword_tokens: of the longest hotword; 0: it takes none.
+    """
+
+    probe: Probe
+    folder: FunasrFolder
+    max_hotword_tokens: int
+
+
+def open_source(path: Path, *, threads: int) -> Source:
+    """Open one form of a model.
+
+    Args:
+        path: a converted folder, or a model folder of FunASR; of the latter the checkpoint is used
+            if it has one, else its exported graph. A file of a folder chooses that form.
+        threads: CPU threads, at least 1.
+
+    Raises:
+        ModelFileMissingError: files are missing; all are named.
+        ModelIntegrityError: a file is damaged or belongs to another model.
+        DeviceUnavailableError: the runtime is not there.
+    """
+    folder, chosen = (path.parent, path.name) if path.is_file() else (path, "")
+    name = folder.name or str(folder)
+    if chosen in ("", GRAPHS_FILE) and is_graph_folder(folder):
+        return _open_graphs(folder, name, threads)
+    checkpoint = _chosen(folder, CHECKPOINT_FILES, chosen)
+    if checkpoint is not None:
+        return _open_checkpoint(folder, checkpoint, name, threads)
+    network = _chosen(folder, NETWORK_FILES, chosen)
+    if network is None:
+        wanted = " / ".join((GRAPHS_FILE, *CHECKPOINT_FILES, *NETWORK_FILES))
+        raise missing(folder, [chosen or wanted], name)
+    files = open_folder(folder, name=name)
+    words = network.name.replace("model", "model_eb", 1)
+    embedder = _chosen(folder, HOTWORD_FILES, words) or files.hotword_network
+    exported = replace(files, network=network, hotword_network=embedder)
+    probe = ExportedProbe(exported, name=name, threads=threads)
+    return Source(probe, files, probe.max_hotword_tokens)
+
+
+def check_alike(reference: Source, other: Source) -> None:
+    """Both read the same features and have the same tokens.
+
+    Raises:
+        ModelIntegrityError: they do not.
+    """
+    right, found = reference.folder, other.folder
+    if (right.features, right.tokens) != (found.features, found.tokens):
+        raise ModelIntegrityError(
+            f"{found.path} is another model than {right.path}: features or tokens differ",
+            name=found.path.name,
+            path=str(found.path),
+            reason="folder",
+        )
+
+
+def _chosen(folder: Path, names: tuple[str, ...], chosen: str) -> Path | None:
+    """The file of this kind that was chosen, or the first that exists."""
+    if chosen:
+        return folder / chosen if chosen in names and (folder / chosen).is_file() else None
+    return first_of(folder, names)
+
+
+def _open_graphs(path: Path, name: str, threads: int) -> Source:
+    manifest = read_graph_folder(path, name, (CONFIG_FILE, TOKENS_FILE, CMVN_FILE))
+    if manifest.runtime == "mindspore":
+        checkpoint = next((manifest.file(graph) for graph in manifest.graphs), None)
+        if checkpoint is None:
+            raise damaged_graph(path / GRAPHS_FILE, name, "names no checkpoint")
+        return _open_checkpoint(path, checkpoint, name, threads)
+    if manifest.runtime != "onnxruntime":
+        raise DeviceUnavailableError(
+            f"{path} is made for {manifest.runtime}; its graphs cannot be compared here",
+            device=manifest.runtime,
+            reason=f"graphs for {manifest.runtime} cannot be compared",
+        )
+    return _open_onnx(manifest, name, threads)
+
+
+def _open_onnx(manifest: GraphFolder, name: str, threads: int) -> Source:
+    files = open_folder(manifest.path, name=name, graphs=False)
+    shapes = _shapes(files)
+    if absent := [graph for graph in shapes if graph not in manifest.graphs]:
+        problem = f"lacks the graphs {', '.join(absent)}"
+        raise damaged_graph(manifest.path / GRAPHS_FILE, name, problem)
+    sessions = {graph: OnnxSession(manifest.file(graph), threads=threads) for graph in shapes}
+    taps = {}
+    for graph, shape in shapes.items():
+        tap = partial(tap_graph, runs=_RUNS.get(graph, ()))
+        path = manifest.file(graph)
+        session, layers = tapped_session(path, tap, name=name, threads=threads)
+        taps[graph] = Tap(session, layers | _outputs(shape))
+    info = ModelInfo(name=name, backend=f"onnxruntime {manifest.precision}", device="cpu")
+    return _source(files, sessions, taps, info, manifest.precision)
+
+
+def _open_checkpoint(path: Path, checkpoint: Path, name: str, threads: int) -> Source:
+    files = open_folder(path, name=name, graphs=False)
+    config = read_paraformer_config(path / CONFIG_FILE, len(files.tokens))
+    sessions = mindspore_sessions(config, checkpoint, threads=threads, probed=True)
+    taps = {}
+    for graph, shape in _shapes(files).items():
+        outputs = _outputs(shape)
+        names = [spec.name for spec in sessions[graph].output_specs]
+        blocks = {layer: layer for layer in names if layer not in outputs}
+        taps[graph] = Tap(sessions[graph], blocks | outputs)
+    info = ModelInfo(name=name, backend=f"mindspore {EXACT}", device="cpu")
+    return _source(files, sessions, taps, info, EXACT)
+
+
+def _source(
+    files: FunasrFolder,
+    sessions: Mapping[str, Session],
+    taps: Mapping[str, Tap],
+    info: ModelInfo,
+    precision: str,
+) -> Source:
+    calls: list[Call] = []
+    config = read_paraformer_config(files.path / CONFIG_FILE, len(files.tokens))
+    shapes = paraformer_graphs(config)
+    recorders = {
+        graph: Recorder(graph, session, tuple(_outputs(shapes[graph])), calls)
+        for graph, session in sessions.items()
+    }
+    no_bias = files.tokens.index(_NO_WORD) if _NO_WORD in files.tokens else 1
+    # What a graph of rounded values says of a recording depends on the others of a run.
+    rows = _ROWS if precision == EXACT else 1
+    backend = GraphParaformer(
+        config, recorders, info=info, no_bias=no_bias, batching=Batching(rows)
+    )
+    probe = GraphProbe(backend, calls, taps, precision=precision, no_bias=no_bias)
+    return Source(probe, files, backend.max_hotword_tokens)
+
+
+def _shapes(files: FunasrFolder) -> dict[str, GraphShape]:
+    config = read_paraformer_config(files.path / CONFIG_FILE, len(files.tokens))
+    return paraformer_graphs(config)
+
+
+def _outputs(shape: GraphShape) -> dict[str, str]:
+    """Names of outputs, scores last: they are made of the others."""
+    names = [spec.name for spec in shape.outputs]
+    return {name: name for name in sorted(names, key=lambda name: name == _SCORES)}
