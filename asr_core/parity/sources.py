@@ -31,6 +31,7 @@ from asr_core.parity.onnx import tapped_session
 from asr_core.parity.probe import EXACT, Call, Probe
 from asr_core.parity.taps import tap_graph
 from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
+from asr_core.recognizers.tokenizer import MAX_HOTWORDS
 from asr_core.results import ModelInfo
 from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, TOKENS_FILE, first_of, missing
 from asr_core.runtime.onnx import OnnxSession
@@ -39,6 +40,9 @@ from asr_core.runtime.session import Session
 _NO_WORD, _SCORES = "<s>", "scores"
 _ROWS = 64
 """Most recordings in a run of graphs whose rows do not depend on each other."""
+
+_EXPORTED_WORDS = 49
+"""Of a longer list FunASR's exported graph keeps the 51 best, without a place for none of them."""
 
 _RUNS = {"bias": ("embeds", "hidden")}
 """Graphs whose blocks run once for each of these inputs."""
@@ -52,11 +56,13 @@ class Source:
         probe: runs it.
         folder: its small files.
         max_hotword_tokens: of the longest hotword; 0: it takes none.
+        most_words: hotwords up to which it follows the rule of FunASR in PyTorch.
     """
 
     probe: Probe
     folder: FunasrFolder
     max_hotword_tokens: int
+    most_words: int = MAX_HOTWORDS
 
 
 def open_source(path: Path, *, threads: int) -> Source:
@@ -88,7 +94,7 @@ def open_source(path: Path, *, threads: int) -> Source:
     embedder = _chosen(folder, HOTWORD_FILES, words) or files.hotword_network
     exported = replace(files, network=network, hotword_network=embedder)
     probe = ExportedProbe(exported, name=name, threads=threads)
-    return Source(probe, files, probe.max_hotword_tokens)
+    return Source(probe, files, probe.max_hotword_tokens, _EXPORTED_WORDS)
 
 
 def check_alike(reference: Source, other: Source) -> None:
