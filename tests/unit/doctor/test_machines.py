@@ -1,0 +1,80 @@
+"""Whole examinations of made-up machines."""
+
+from __future__ import annotations
+
+import pytest
+
+from asr_core.doctor.examination import GROUPS, examine
+from asr_core.doctor.finding import State
+from tests.unit.doctor.conftest import Examine
+from tests.unit.doctor.machines import Machine
+
+
+def states(context: Examine, machine: Machine, **changes: object) -> dict[str, State]:
+    found = examine(context(machine, is_quick=True, **changes))
+    return {finding.check: finding.state for finding in found.findings}
+
+
+def test_every_check_has_one_line_and_a_name_of_its_own(context: Examine, arm: Machine) -> None:
+    found = examine(context(arm, is_quick=True))
+    assert len(found.findings) == sum(len(checks) for _, checks in GROUPS)
+    assert len({finding.check for finding in found.findings}) == len(found.findings)
+    assert sum(found.counts.values()) == len(found.findings)
+
+
+def test_a_good_arm_server_with_npus_has_nothing_to_mend(context: Examine, arm: Machine) -> None:
+    found = states(context, arm)
+    # Packages and models are those of the machine that runs the test.
+    ours = {"packages", "model_files", "codecs"}
+    bad = {
+        check: state
+        for check, state in found.items()
+        if state in (State.WARN, State.FAIL) and check not in ours
+    }
+    assert bad == {}
+    assert {found[check] for check in ("npu_devices", "npu_nodes", "npu_driver", "cann")} == {
+        State.OK
+    }
+    assert found["om_models"] is State.NONE
+    assert found["modules"] is State.OK
+
+
+def test_on_plain_x86_everything_of_npus_is_not_applicable(context: Examine, x86: Machine) -> None:
+    found = examine(context(x86, is_quick=True))
+    groups = dict(found.groups)
+    assert {finding.state for finding in groups["npu"]} == {State.NONE}
+    assert {finding.found for finding in groups["npu"]} == {"no_npu"}
+    assert states(context, x86)["limit_locked"] is State.NONE
+
+
+def test_a_machine_that_tells_nothing_fails_nowhere_for_that(
+    context: Examine, x86: Machine
+) -> None:
+    x86.files.clear()
+    found = states(context, x86)
+    ours = {"packages", "model_files", "codecs"}
+    assert {found[check] for check in set(found) - ours} <= {State.OK, State.NONE}
+    assert found["processor"] is found["memory"] is found["limit_files"] is State.NONE
+
+
+def test_files_of_nonsense_break_nothing(context: Examine, arm: Machine) -> None:
+    for name in arm.files:
+        arm.files[name] = "\x00,;=:[-1] kB\n\n:::"
+    arm.environ = dict.fromkeys(arm.environ, "::")
+    arm.answers["npu-smi info"] = arm.answers["npu-smi info"].__class__("done", "|||\n| 0 | |")
+    assert len(states(context, arm)) > 30
+
+
+@pytest.mark.parametrize("device", ["npu", "npu:1"])
+def test_asking_for_a_device_that_is_not_there_fails(
+    context: Examine, x86: Machine, device: str
+) -> None:
+    assert states(context, x86, device=device)["npu_devices"] is State.FAIL
+
+
+def test_the_exit_is_decided_by_failures_alone(context: Examine, arm: Machine) -> None:
+    arm.files["/proc/sys/kernel/numa_balancing"] = "1\n"
+    warned = examine(context(arm, is_quick=True))
+    by_check = {finding.check: finding for finding in warned.findings}
+    assert by_check["numa_balancing"].state is State.WARN
+    assert warned.failed is any(f.state is State.FAIL for f in warned.findings)
