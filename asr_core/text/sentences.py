@@ -103,7 +103,8 @@ class SentenceBuilder:
             return []
         fixes, spoken = self._find_hotwords()
         ranges = sorted([*_ranges(fixes), *((first, last) for first, last, _word in spoken)])
-        marked = self._marked(ranges, closed=closed)
+        meant = _as_meant(self._pending, fixes)
+        marked = self._marked(meant, ranges, closed=closed)
         bound = {index for first, last in ranges for index in range(first, last)}
         groups = split_sentences(marked, bound=bound)
         count = len(groups) if closed else self._finished(groups)
@@ -114,7 +115,7 @@ class SentenceBuilder:
             sentences.append(self._sentence(group, following, first, fixes, ranges))
             first += len(group)
         self._count(fixes, spoken, first)
-        self._context = [*self._context, *self._pending[:first]][-_CONTEXT:]
+        self._context = [*self._context, *meant[:first]][-_CONTEXT:]
         self._pending = self._pending[first:]
         return sentences
 
@@ -152,20 +153,22 @@ class SentenceBuilder:
             self._note("hotwords")
             return (), ()
 
-    def _marked(self, ranges: Sequence[Range], *, closed: bool) -> list[Token]:
+    def _marked(
+        self, meant: Sequence[Token], ranges: Sequence[Range], *, closed: bool
+    ) -> list[Token]:
+        """The pending tokens with marks, chosen by the words that are ``meant``."""
         tokens = self._pending
         punctuator = self._stages.punctuator
         if not self._stages.marks or punctuator is None:
             return tokens if any(token.mark for token in tokens) else comma_at_pauses(tokens)
-        bare = [replace(token, mark="") if token.mark else token for token in tokens]
         try:
-            marks = punctuator.marks(bare, protected=ranges, context=self._context, closed=closed)
+            marks = punctuator.marks(meant, protected=ranges, context=self._context, closed=closed)
         except NormalizationError:
             self._note("punctuation")
             return tokens if any(token.mark for token in tokens) else comma_at_pauses(tokens)
         return [
-            replace(token, mark=mark or (before.mark if before.mark == _KEPT_MARK else ""))
-            for token, before, mark in zip(bare, tokens, marks, strict=True)
+            replace(token, mark=mark or (token.mark if token.mark == _KEPT_MARK else ""))
+            for token, mark in zip(tokens, marks, strict=True)
         ]
 
     def _sentence(
@@ -215,6 +218,17 @@ def sum_uses(reports: Iterable[Sequence[HotwordUse]]) -> tuple[HotwordUse, ...]:
         recognized = before.recognized + use.recognized
         sums[use.word] = HotwordUse(use.word, recognized, before.corrected + use.corrected)
     return tuple(sums.values())
+
+
+def _as_meant(tokens: Sequence[Token], fixes: Sequence[WrittenSpan]) -> list[Token]:
+    """The tokens with the characters of corrections that have as many as were heard."""
+    meant = list(tokens)
+    for fix in fixes:
+        heard = tokens[fix.first_token : fix.last_token + 1]
+        if len(fix.written) == len(heard) and all(len(token.text) == 1 for token in heard):
+            for place, text in enumerate(fix.written, fix.first_token):
+                meant[place] = replace(tokens[place], text=text)
+    return meant
 
 
 def _ranges(spans: Iterable[WrittenSpan]) -> list[Range]:

@@ -140,6 +140,16 @@ def test_the_model_sees_what_was_said_before() -> None:
     assert "".join(model.seen[-1]).startswith("他来了我们今天")
 
 
+def test_marks_are_chosen_by_the_words_that_are_meant() -> None:
+    model = WordModel()
+    corrector = HotwordCorrector(("胜太路", "GPU"), (("几皮", "GPU"),))
+    stages = TextStages(punctuator=Punctuator(model), corrector=corrector)
+    (sentence,) = build_sentences(spoken("在圣太路买几皮"), stages)
+    assert (sentence.spoken_text, sentence.text) == ("在圣太路买几皮。", "在胜太路买GPU。")
+    # A correction of another length has no character for each that was heard.
+    assert set(model.seen) == {tuple("在胜太路买几皮")}
+
+
 def test_a_sentence_end_without_enough_behind_it_waits() -> None:
     builder = SentenceBuilder(TextStages(punctuator=Punctuator(WordModel())))
     assert builder.accept(spoken("他来了我们走")) == []
