@@ -33,6 +33,7 @@ from asr_core.media import Media
 from asr_core.models.catalog import CATALOGUE
 from asr_core.models.store import ModelStore
 from asr_core.results import Transcript
+from asr_core.runtime.npu_smi import NpuMonitor
 from asr_core.settings import PUNCTUATIONS, Settings
 from asr_core.store.batches import BatchStore
 from asr_core.store.database import Database
@@ -110,6 +111,7 @@ class Engine(BatchDoor, EvaluationDoor):
         self._runner = self._new_runner("files")
         self._dictations = self._new_runner("dictation")
         self._command: JobRunner | None = None  # of the batch that this process was called for
+        self._npus = NpuMonitor()
         self._stopping = threading.Event()
         self._media = Media(
             self._history,
@@ -410,7 +412,7 @@ class Engine(BatchDoor, EvaluationDoor):
 
     def system(self) -> SystemInfo:
         """Versions, memory, disk and where data lies."""
-        return read_system(self._settings)
+        return read_system(self._settings, self._npus.report())
 
     def _runner_of(self, job: Job) -> JobRunner:
         if job.queue == "cli" and self._command is not None:
@@ -426,6 +428,7 @@ class Engine(BatchDoor, EvaluationDoor):
     def _run_job(
         self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken
     ) -> Transcript:
+        self._equipment.pin()
         return transcribe(
             path,
             job.options,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from asr_core.models.store import ModelStore
 from asr_core.recognizers.base import Recognizer
 from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.recognizers.whisper import WhisperRecognizer
+from asr_core.runtime.affinity import cores_for, pin
 from asr_core.settings import Settings
 from asr_core.text.itn.normalizer import InverseNormalizer, RuleNormalizer
 from asr_core.text.punctuation.marks import Punctuator
@@ -51,6 +51,7 @@ class Equipment:
         self._models = models
         self._lock = threading.RLock()  # guards the fields below
         self._stages: Stages | None = None
+        self._cores: frozenset[int] | None = None
         self._normalizer: RuleNormalizer | None = None
         self._punctuators: dict[str, Punctuator | None] = {OWN_MARKS: None}
         self.worker = RecognizerWorker(self._load_recognizer)
@@ -61,8 +62,23 @@ class Equipment:
     @property
     def threads(self) -> int:
         """CPU threads of the recognizer."""
-        usable = len(os.sched_getaffinity(0))
-        return self._settings.threads or min(usable, _MOST_DEFAULT_THREADS)
+        return self._settings.threads or min(len(self.cores), _MOST_DEFAULT_THREADS)
+
+    @property
+    def cores(self) -> frozenset[int]:
+        """The cores that the recognizer and what prepares its input stay on."""
+        with self._lock:
+            if self._cores is None:
+                self._cores = cores_for(self._settings.cpu_affinity)
+            return self._cores
+
+    def pin(self) -> None:
+        """Keep the calling thread, and those that it makes, on these cores.
+
+        Raises:
+            SettingsError: the setting names no core that may be used.
+        """
+        pin(self._settings.cpu_affinity, self.cores)
 
     @property
     def normalizer(self) -> RuleNormalizer:
@@ -129,6 +145,8 @@ class Equipment:
             return None
 
     def _load_recognizer(self) -> Recognizer:
+        # Before the runtimes are loaded: their threads inherit what this thread may use.
+        self.pin()
         entry = find_entry(self._settings.model)
         loaders = dict(zip(RECOGNIZERS, (self._load_whisper, self._load_paraformer), strict=True))
         load = loaders.get(entry.family)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asr_core import __version__
+from asr_core.runtime.npu_smi import NpuReport
 from asr_core.settings import Settings
 from asr_core.store.tmp_files import folder_bytes
 
@@ -39,6 +40,7 @@ class SystemInfo:
         sizes_bytes: disk space of all paths but ``home``.
         mindspore_note: empty, ``python_too_new`` or ``missing``: why MindSpore networks cannot
             run.
+        npus: the Ascend devices, as they were a moment ago.
     """
 
     versions: dict[str, str]
@@ -52,10 +54,15 @@ class SystemInfo:
     paths: dict[str, Path]
     sizes_bytes: dict[str, int]
     mindspore_note: str
+    npus: NpuReport
 
 
-def read_system(settings: Settings) -> SystemInfo:
-    """Read everything afresh; takes as long as listing the data folders takes."""
+def read_system(settings: Settings, npus: NpuReport) -> SystemInfo:
+    """Read everything afresh; takes as long as listing the data folders takes.
+
+    Args:
+        npus: what ``npu-smi`` says.
+    """
     import psutil
 
     memory = psutil.virtual_memory()
@@ -84,6 +91,7 @@ def read_system(settings: Settings) -> SystemInfo:
             "tmp": folder_bytes(settings.tmp),
         },
         mindspore_note=_mindspore_note(versions),
+        npus=npus,
     )
 
 

@@ -12,6 +12,7 @@ from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, R
 from asr_core.results import TranscriptWarning
 from asr_core.settings import Settings
 from tests.seeding import MEETING, fail, finish, queue, sentence, transcript
+from tests.unit.runtime import smi_outputs
 from tests.waiting import wait_until
 from ui.guard import Page
 from ui.handlers import dictation, system
@@ -204,3 +205,44 @@ def test_polling_an_unknown_dictation_goes_back_to_idle(page):
 def test_unknown_job_is_reported_by_the_engine(engine):
     with pytest.raises(JobNotFoundError):
         engine.live("0" * 32)
+
+
+def npu_rows(page, locale="zh-CN"):
+    """What the card of the devices says."""
+    cards = {card["id"]: card for card in system.overview(page, locale)["cards"]}
+    return cards["npu"]["rows"]
+
+
+def command(folder, monkeypatch, script):
+    """A command ``npu-smi`` that is found before any other."""
+    path = folder / "npu-smi"
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_a_machine_without_devices_says_so_calmly(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert npu_rows(page) == [["状态", "本机没有昇腾设备"]]
+
+
+def test_devices_are_shown_as_they_are_now(page, tmp_path, monkeypatch):
+    (tmp_path / "table").write_text(smi_outputs.CHIP_910B, encoding="utf-8")
+    command(tmp_path, monkeypatch, f"cat '{tmp_path}/table'")
+    assert npu_rows(page) == [
+        ["910B3 0/0", "OK · 51 °C · 98 W · 计算核 37% · 内存 5120 / 65536 MB"],
+        ["910B3 1/0", "Alarm · 49 °C · 99 W · 计算核 0% · 内存 4096 / 65536 MB"],
+    ]
+    assert npu_rows(page, "en")[0][1].endswith("cores 37% · memory 5120 / 65536 MB")
+
+
+def test_what_a_device_does_not_tell_is_left_out(page, tmp_path, monkeypatch):
+    (tmp_path / "table").write_text(smi_outputs.CHIP_310P_DUAL, encoding="utf-8")
+    command(tmp_path, monkeypatch, f"cat '{tmp_path}/table'")
+    assert npu_rows(page)[2] == ["310P3 32768/0", "Critical · 计算核 0% · 内存 0 / 44000 MB"]
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo nothing"])
+def test_a_command_that_tells_nothing_is_unknown(page, tmp_path, monkeypatch, script):
+    command(tmp_path, monkeypatch, script)
+    assert npu_rows(page) == [["状态", "状态未知：npu-smi 没有给出可用的回答"]]

@@ -24,6 +24,7 @@ def overview(page: Page, locale: str) -> View:
         "cards": [
             _card("engine", _engine_rows(status, locale), locale),
             _card("machine", _machine_rows(system, locale), locale),
+            _card("npu", _npu_rows(system, locale), locale),
             _card("data", _data_rows(system, locale), locale),
             _card("versions", _version_rows(system, locale), locale),
         ],
@@ -69,6 +70,27 @@ def _machine_rows(system: SystemInfo, locale: str) -> list[list[str]]:
         ],
         [message("page.disk_free", locale), disk + readable_bytes(system.disk_total_bytes)],
     ]
+
+
+def _npu_rows(system: SystemInfo, locale: str) -> list[list[str]]:
+    """One row a chip, or one that says that there is none or that nothing is known."""
+    report = system.npus
+    if report.state != "ok":
+        return [[message("page.state", locale), message(f"page.npu_{report.state}", locale)]]
+    rows = []
+    for chip in report.chips:
+        parts = [chip.health or message("page.npu_untold", locale)]
+        if chip.temp_c is not None:
+            parts.append(f"{chip.temp_c:.0f} °C")
+        if chip.power_w is not None:
+            parts.append(f"{chip.power_w:.0f} W")
+        if chip.aicore_percent is not None:
+            parts.append(message("page.npu_busy", locale, percent=f"{chip.aicore_percent:.0f}"))
+        if chip.memory_used_mb is not None and chip.memory_total_mb:
+            used, total = f"{chip.memory_used_mb:.0f}", f"{chip.memory_total_mb:.0f}"
+            parts.append(message("page.npu_memory", locale, used=used, total=total))
+        rows.append([f"{chip.name} {chip.card}/{chip.chip}", " · ".join(parts)])
+    return rows
 
 
 def _data_rows(system: SystemInfo, locale: str) -> list[list[str]]:
