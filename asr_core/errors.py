@@ -74,7 +74,7 @@ class ModelError(AsrError):
     ``listing`` (the hub does not offer the files; ``setting``, ``cause``), ``disk_full``
     (``path``, ``needed_mb``, ``free_mb``), ``storage`` (``path``, ``cause``). Of a folder that the
     user names: ``no_folder``, ``no_model``, ``kind`` (not supported; ``kind``), ``in_settings``
-    (the settings name another one; ``setting``), ``no_recognizer``.
+    (a setting decides; ``setting``).
     """
 
     code = "model"
@@ -156,7 +156,8 @@ class DeviceMemoryError(DeviceError):
 class DeviceLostError(DeviceError):
     """A device answers no more; what ran on it is lost. Details as of a failed call.
 
-    ``reason`` is ``lost``, or ``hang`` where it did not end in time (details ``seconds``).
+    ``reason`` is ``lost``, ``hang`` where it did not end in time (details ``seconds``), or ``none``
+    where no device of several was ready (details ``seconds``, ``text``).
     """
 
     code = "device_lost"
