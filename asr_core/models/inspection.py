@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from asr_core.errors import ModelIntegrityError
 from asr_core.models.catalog import ListedFiles, ModelEntry, ModelFile, ModelLayout
 from asr_core.models.files import sha256_of, size_of
+from asr_core.models.graph_folder import GRAPHS_FILE, is_graph_folder, read_graph_manifest
 from asr_core.models.manifest import MANIFEST_FILE, ManifestError, read_manifest
 from asr_core.models.stamp import StampBook
+from asr_core.runtime.funasr import SPEECH_FILES, first_of
 
 
 class ModelState(str, enum.Enum):
@@ -61,18 +64,50 @@ class Inspector:
         if entry.listed is None:
             return self._compare(folder, layout_in(folder, entry).files, full=full)
         missing, present = _look(folder, entry.listed)
+        if entry.family == "paraformer" and (missing or is_graph_folder(folder)):
+            found = self._other_form(folder, full=full)
+            if found is not None:
+                return found
         if missing:
             state = ModelState.DAMAGED if present else ModelState.MISSING
             return Finding(state, folder / missing[0].split(" / ")[0], missing)
+        return self._by_manifest(folder, entry.listed.missing, full=full)
+
+    def _by_manifest(
+        self, folder: Path, missing: Callable[[Container[str]], tuple[str, ...]], *, full: bool
+    ) -> Finding:
+        """Compare a folder in which nothing is missing with its manifest, if it has one."""
         try:
             manifest = read_manifest(folder)
         except ManifestError:
             return Finding(ModelState.DAMAGED, folder / MANIFEST_FILE)
         if manifest is None:
             return Finding(ModelState.PRESENT, folder)
-        if entry.listed.missing({file.name for file in manifest.files}):
+        if missing({file.name for file in manifest.files}):
             return Finding(ModelState.DAMAGED, folder / MANIFEST_FILE)
         return self._compare(folder, manifest.files, full=full)
+
+    def _other_form(self, folder: Path, *, full: bool) -> Finding | None:
+        """What a folder holds of a Paraformer that FunASR did not export."""
+        if is_graph_folder(folder):
+            try:
+                graphs = read_graph_manifest(folder, folder.name)
+            except ModelIntegrityError:
+                return Finding(ModelState.DAMAGED, folder / GRAPHS_FILE)
+            files = [ModelFile(one.file, one.size_bytes, one.sha256) for one in graphs.files]
+            lacking = _lacking(folder, [*SPEECH_FILES, *(file.name for file in files)])
+            if lacking:
+                return Finding(ModelState.DAMAGED, folder / lacking[0], lacking)
+            return self._compare(folder, files, full=full)
+        # Looking at a folder needs none of what reads checkpoints.
+        from asr_core.models.checkpoint import CHECKPOINT_FILES
+
+        if first_of(folder, CHECKPOINT_FILES) is None:
+            return None
+        lacking = _lacking(folder, SPEECH_FILES)
+        if lacking:
+            return Finding(ModelState.DAMAGED, folder / lacking[0], lacking)
+        return self._by_manifest(folder, lambda _: (), full=full)
 
     def _compare(self, folder: Path, files: Sequence[ModelFile], *, full: bool) -> Finding:
         absent = tuple(file.name for file in files if size_of(folder / file.name) is None)
@@ -113,6 +148,11 @@ def known_bytes(entry: ModelEntry, folder: Path) -> int | None:
         return entry.size_bytes
     _, present = _look(folder, entry.listed)
     return sum(size_of(folder / name) or 0 for name in present) if present else None
+
+
+def _lacking(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """The files that are not there."""
+    return tuple(name for name in names if size_of(folder / name) is None)
 
 
 def _look(folder: Path, listed: ListedFiles) -> tuple[tuple[str, ...], tuple[str, ...]]:

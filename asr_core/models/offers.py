@@ -27,14 +27,7 @@ from asr_core.models.graph_folder import (
     read_graph_folder,
     read_graph_manifest,
 )
-from asr_core.runtime.funasr import (
-    CMVN_FILE,
-    CONFIG_FILE,
-    TOKENS_FILE,
-    find_files,
-    first_of,
-    missing,
-)
+from asr_core.runtime.funasr import SPEECH_FILES, find_files, first_of, missing
 
 AUTO = "auto"
 ONNX, MINDSPORE, ASCEND = "onnxruntime", "mindspore", "ascend"
@@ -43,8 +36,7 @@ RUNTIMES = (AUTO, ONNX, MINDSPORE)
 
 _Find = Callable[[Path, str], "Offer"]
 
-SMALL_FILES = (CONFIG_FILE, TOKENS_FILE, CMVN_FILE)
-_SMALL = tuple((name,) for name in SMALL_FILES)
+_SMALL = tuple((name,) for name in SPEECH_FILES)
 
 
 class Form(Enum):
@@ -108,20 +100,9 @@ def find_offer(path: Path, name: str, runtime: str = AUTO) -> Offer:
         )
     if fault is None:
         names = [mark for marks, _ in forms for mark in marks]
-        absent = [file for file in SMALL_FILES if size_of(path / file) is None]
+        absent = [file for file in SPEECH_FILES if size_of(path / file) is None]
         fault = missing(path, [*absent, " / ".join(names)], name)
     raise fault
-
-
-def network_files(path: Path, name: str) -> tuple[Path, ...]:
-    """Files of the form that a folder offers, small ones included.
-
-    Raises:
-        As :func:`find_offer`.
-    """
-    offer = find_offer(path, name)
-    manifest = (path / GRAPHS_FILE,) if offer.form is Form.GRAPHS else ()
-    return (*(path / file for file in SMALL_FILES), *manifest, *offer.files)
 
 
 def _forms(runtime: str, graphs_for: str) -> list[tuple[Sequence[str], _Find]]:
@@ -145,7 +126,7 @@ def _graphs_for(path: Path, name: str) -> str:
 
 
 def _converted(path: Path, name: str) -> Offer:
-    graphs = read_graph_folder(path, name, SMALL_FILES)
+    graphs = read_graph_folder(path, name, SPEECH_FILES)
     files = tuple(path / entry.file for entry in graphs.files)
     return Offer(Form.GRAPHS, graphs.runtime, graphs.precision, files, graphs)
 

@@ -11,6 +11,8 @@ from asr_core.errors import ModelFileMissingError, ModelIntegrityError
 CONFIG_FILE = "config.yaml"
 TOKENS_FILE = "tokens.json"
 CMVN_FILE = "am.mvn"
+SPEECH_FILES = (CONFIG_FILE, TOKENS_FILE, CMVN_FILE)
+"""Small files of every recognizer."""
 
 _LARGEST_NUMBER = 1e9
 
