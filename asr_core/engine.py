@@ -6,6 +6,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -30,20 +31,20 @@ from asr_core.jobs.control import JobControl
 from asr_core.jobs.model import Job, JobState
 from asr_core.jobs.runner import JobRunner
 from asr_core.media import Media
-from asr_core.models.catalog import CATALOGUE
-from asr_core.models.store import ModelStore
+from asr_core.model_door import ModelDoor
 from asr_core.results import Transcript
 from asr_core.runtime.npu_smi import NpuMonitor
-from asr_core.settings import PUNCTUATIONS, Settings
+from asr_core.settings import Settings
+from asr_core.shelf import ModelShelf
 from asr_core.store.batches import BatchStore
 from asr_core.store.database import Database
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
+from asr_core.store.model_choices import ModelChoices
 from asr_core.store.tmp_files import prune
 from asr_core.system import SystemInfo, read_system
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import POLISHES, TranscribeOptions
 from asr_core.transcription.pipeline import transcribe
-from asr_core.transcription.scheduler import WorkerState
 from asr_core.views import EngineStatus, LiveView, ModelStatus
 
 __all__ = [
@@ -80,16 +81,9 @@ EXPORT_FORMATS: tuple[str, ...] = tuple(FORMATS)
 """Names that :meth:`Engine.export` takes."""
 
 _PRUNE_EVERY_S = 3600.0
-_WORKER_STATES = {
-    WorkerState.IDLE: "loading",
-    WorkerState.LOADING: "loading",
-    WorkerState.READY: "ready",
-    WorkerState.BUSY: "busy",
-    WorkerState.UNAVAILABLE: "unavailable",
-}
 
 
-class Engine(BatchDoor, EvaluationDoor):
+class Engine(BatchDoor, EvaluationDoor, ModelDoor):
     """Opened once per process; every method may be called from any thread.
 
     Nothing is loaded before it is needed.
@@ -100,14 +94,16 @@ class Engine(BatchDoor, EvaluationDoor):
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._models = ModelStore.of(settings)
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
-        self._equipment = Equipment(settings, self._models)
-        self._worker = self._equipment.worker
+        self._shelf = ModelShelf(settings, ModelChoices(self._database))
+        self._equipment = Equipment(settings, self._shelf)
+        self._serving = threading.Event()
         self._control = JobControl(self._history, self._runner_of)
         store = BatchStore(self._database)
-        self._batches = BatchDesk(self._history, store, settings, self._control)
+        self._batches = BatchDesk(
+            self._history, store, settings, self._control, default_model=self._shelf.default
+        )
         self._runner = self._new_runner("files")
         self._dictations = self._new_runner("dictation")
         self._command: JobRunner | None = None  # of the batch that this process was called for
@@ -136,7 +132,8 @@ class Engine(BatchDoor, EvaluationDoor):
         """Serve: recover interrupted jobs, load the model in the background, run queued jobs."""
         for job in self._history.recover_interrupted():
             logger.info("job queued again id=%s", job.id)
-        self._worker.preload()
+        self._serving.set()
+        self._equipment.pool.preload(self._shelf.default())
         self._runner.start()
         self._dictations.start()
         self._batches.open()
@@ -166,7 +163,7 @@ class Engine(BatchDoor, EvaluationDoor):
             if runner is not None:
                 runner.stop()
         self._batches.flush()
-        self._worker.close()
+        self._equipment.pool.close()
         if self._keeper.is_alive():
             self._keeper.join()
         self._database.close()
@@ -190,7 +187,9 @@ class Engine(BatchDoor, EvaluationDoor):
             path, name=name or path.name, origin=origin, keep="copy"
         )
         queue = "dictation" if origin == "dictation" else "files"
-        job = self._history.add_job(recording_id, options, batch_id=batch_id, queue=queue)
+        job = self._history.add_job(
+            recording_id, self._with_model(options), batch_id=batch_id, queue=queue
+        )
         self._runner_of(job).submit(job)
         return job
 
@@ -288,11 +287,10 @@ class Engine(BatchDoor, EvaluationDoor):
             ModelError, DeviceError, RecognitionError: the recognizer cannot work.
         """
         recording_id = self._history.add_recording(path, name=path.name, origin=origin, keep="none")
+        options = self._with_model(options)
         job = self._history.add_job(recording_id, options, running=True, queue="cli")
         try:
-            transcript = transcribe(
-                path, options, self._equipment.stages(), on_event=on_event, cancel=cancel
-            )
+            transcript = self.recognize(path, options, on_event=on_event, cancel=cancel)
         except AsrError as exc:
             self._history.set_state(job.id, JobState.FAILED, error=exc)
             raise
@@ -368,51 +366,13 @@ class Engine(BatchDoor, EvaluationDoor):
         """What a page draws of a recording; see :meth:`asr_core.media.Media.outline`."""
         return self._media.outline(recording_id, count, end_ms=end_ms)
 
-    def status(self) -> EngineStatus:
-        """Model, device and state, read without waiting for the recognizer."""
-        info = self._worker.info
-        error = self._worker.error if self._worker.state is WorkerState.UNAVAILABLE else None
-        return EngineStatus(
-            model=self._settings.model,
-            backend=info.backend if info else "",
-            device=info.device if info else self._settings.device,
-            threads=self._equipment.threads,
-            state=_WORKER_STATES[self._worker.state],
-            queued=len(self._history.jobs(states=(JobState.QUEUED,))),
-            error_code=error.code if error else "",
-            error_details={key: str(value) for key, value in error.details.items()}
-            if error
-            else {},
-        )
-
-    def models(self) -> list[ModelStatus]:
-        """Every known model and whether it is installed."""
-        return [
-            ModelStatus(
-                name=entry.name,
-                title=entry.title,
-                licence=entry.licence,
-                size_bytes=self._models.size_bytes(entry.name),
-                state=self._models.state(entry.name).value,
-                active=entry.name == self._settings.model,
-                path=self._models.folder(entry.name),
-            )
-            for entry in CATALOGUE.values()
-        ]
-
-    def vad_choices(self) -> tuple[str, ...]:
-        """Speech detectors that can be chosen here; ``fsmn`` needs its model folder."""
-        has_fsmn = (self._settings.fsmn_folder / "config.yaml").is_file()
-        return ("silero", "fsmn", "off") if has_fsmn else ("silero", "off")
-
-    def punctuation_choices(self) -> tuple[str, ...]:
-        """Whose punctuation can be chosen here; ``ct-punc`` needs its model folder."""
-        has_ct_punc = (self._settings.ct_punc_folder / "config.yaml").is_file()
-        return tuple(name for name in PUNCTUATIONS if name != "ct-punc" or has_ct_punc)
-
     def system(self) -> SystemInfo:
         """Versions, memory, disk and where data lies."""
         return read_system(self._settings, self._npus.report())
+
+    def _with_model(self, options: TranscribeOptions) -> TranscribeOptions:
+        """A job keeps its model, whatever becomes of the default."""
+        return replace(options, model=options.model or self._shelf.default())
 
     def _runner_of(self, job: Job) -> JobRunner:
         if job.queue == "cli" and self._command is not None:
@@ -429,16 +389,18 @@ class Engine(BatchDoor, EvaluationDoor):
         self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken
     ) -> Transcript:
         self._equipment.pin()
-        return transcribe(
-            path,
-            job.options,
-            self._equipment.stages(),
-            name=job.name,
-            on_event=on_event,
-            cancel=cancel,
-            peaks=self._history.peaks_path(job.recording_id),
-            checkpoints=self._history.checkpoints(job.id, self._equipment.fingerprint(job.options)),
-        )
+        with self._equipment.stages(job.options, cancel) as stages:
+            fingerprint = self._equipment.fingerprint(job.options, stages)
+            return transcribe(
+                path,
+                job.options,
+                stages,
+                name=job.name,
+                on_event=on_event,
+                cancel=cancel,
+                peaks=self._history.peaks_path(job.recording_id),
+                checkpoints=self._history.checkpoints(job.id, fingerprint),
+            )
 
     def _keep_house(self) -> None:
         """Keep temporary files inside their limits until the engine closes."""

@@ -79,4 +79,5 @@ class EvaluationDoor:
             AudioDecodeError: the file cannot be read or decoded.
             ModelError, DeviceError, RecognitionError: the recognizer cannot work.
         """
-        return transcribe(path, options, self._equipment.stages(), on_event=on_event, cancel=cancel)
+        with self._equipment.stages(options, cancel) as stages:
+            return transcribe(path, options, stages, on_event=on_event, cancel=cancel)

@@ -25,6 +25,7 @@ PUNCTUATIONS = ("tagger", "own", "ct-punc")
 """Whose punctuation: our model's, the recognizer's, CT-Transformer's."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
+    "runtime": ("auto", "onnxruntime", "mindspore"),
     "vad": ("silero", "fsmn", "off"),
     "punctuation": PUNCTUATIONS,
     "itn_patterns": ("off", "on"),
@@ -44,12 +45,14 @@ class Settings:
     home: Path  # folder of history, recordings, models and temporary files
     host: str = "127.0.0.1"  # address to listen on
     port: int = 7860  # port of the page
-    model: str = "whisper-base"  # recognizer
+    model: str | None = None  # recognizer; the one that was chosen, or else whisper-base
     model_dir: Path | None = None  # folder that already holds the recognizer's files
+    loaded_models: int = 2  # recognizers that are loaded at a time
     device: str = "auto"  # auto, cpu, npu or npu:N
+    runtime: str = "auto"  # what executes Paraformer: auto, onnxruntime or mindspore
     threads: int = 0  # CPU threads of the recognizer; 0 takes the usable cores, 8 at most
-    batch_windows: int = 4  # windows of speech (14 s) in one batch
     cpu_affinity: str = "auto"  # cores to stay on: auto (one memory node), none, or a list
+    batch_windows: int = 4  # windows of speech (14 s) in one batch
     vad: str = "silero"  # silero, fsmn, or off for noisy recordings
     fsmn_dir: Path | None = None  # FunASR's folder of FSMN-VAD; models/fsmn-vad in the data folder
     punctuation: str = "tagger"  # our model, own (the recognizer's), or ct-punc (CT-Transformer)
@@ -75,9 +78,9 @@ class Settings:
             raise _invalid("port", self.port, "1 to 65535")
         if not re.fullmatch(r"auto|cpu|npu(:\d+)?", self.device):
             raise _invalid("device", self.device, "auto | cpu | npu | npu:N")
-        for name, least in _LEAST.items():
         if not _is_affinity(self.cpu_affinity):
             raise _invalid("cpu_affinity", self.cpu_affinity, "auto | none | 0-23,48")
+        for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise _invalid(name, getattr(self, name), f"a whole number from {least}")
 
@@ -120,19 +123,12 @@ class Settings:
         return self.home / "tmp"
 
     @property
-    def fsmn_folder(self) -> Path:
-        return self.fsmn_dir or self.models / "fsmn-vad"
-
-    @property
-    def ct_punc_folder(self) -> Path:
-        return self.ct_punc_dir or self.models / "ct-punc"
-
-    @property
     def itn_rules(self) -> Path:
         return self.home / "itn_rules.txt"
 
 
 _LEAST = {
+    "loaded_models": 1,
     "threads": 0,
     "batch_windows": 1,
     "max_hours": 1,
@@ -168,8 +164,6 @@ def _read_toml(path: Path) -> dict[str, Any]:
     return values
 
 
-def _convert(name: str, value: Any) -> Any:
-    if name in _PATHS:
 def _is_affinity(value: str) -> bool:
     """``auto``, ``none``, or numbers and ranges that do not run backwards."""
     if value in ("auto", "none"):
@@ -180,6 +174,8 @@ def _is_affinity(value: str) -> bool:
     return all(int(part[0]) <= int(part[-1]) for part in ranges)
 
 
+def _convert(name: str, value: Any) -> Any:
+    if name in _PATHS:
         return Path(str(value)).expanduser().absolute()
     if name == "batch_roots":
         parts = value if isinstance(value, list) else str(value).split(os.pathsep)

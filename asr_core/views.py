@@ -15,7 +15,7 @@ class EngineStatus:
     """What the header line says.
 
     Attributes:
-        model: name of the active recognizer (``whisper-base``).
+        model: name of the default recognizer (``whisper-base``).
         backend: runtime that executes it (``ctranslate2 int8``).
         device: where it really runs (``cpu``); what was asked for while it is unavailable.
         threads: CPU threads it uses.
@@ -47,12 +47,20 @@ class LiveView:
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """One catalogue entry.
+    """One model: of the catalogue, or in a folder that the user brought.
 
     Attributes:
+        licence: SPDX identifier; empty where nothing tells.
         size_bytes: ``None`` while only the model hub knows it.
         state: ``installed``, ``present`` (nothing tells whether the files are right),
             ``missing`` or ``damaged``.
+        active: whether it is the default recognizer.
+        family: as in the catalogue.
+        is_recognizer: whether it turns speech into text.
+        hears_hotwords: whether the network itself takes hotwords.
+        backend: what runs it (``onnxruntime int8``); empty while it is not loaded.
+        brought: whether its folder was typed in.
+        setting: variable that names its folder; empty where none does.
     """
 
     name: str
@@ -62,3 +70,13 @@ class ModelStatus:
     state: str
     active: bool
     path: Path
+    family: str
+    is_recognizer: bool
+    hears_hotwords: bool
+    backend: str
+    brought: bool
+    setting: str
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state in ("installed", "present")

@@ -22,7 +22,6 @@ import soundfile
 
 from asr_core.engine import Engine, TranscribeOptions
 from asr_core.settings import Settings
-from asr_core.transcription.pipeline import transcribe
 from benchmarks.machine import describe_machine
 
 LOOK_S = 0.02
@@ -51,9 +50,8 @@ def through_queue(engine: Engine, paths: Sequence[Path]) -> None:
 
 
 def through_engine(engine: Engine, paths: Sequence[Path]) -> None:
-    stages = engine._equipment.stages()
     for path in paths:
-        transcribe(path, TranscribeOptions(), stages)
+        engine.recognize(path, TranscribeOptions())
 
 
 def timed(work: Callable[[], None]) -> tuple[float, float]:

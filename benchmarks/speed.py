@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from asr_core.engine import Engine, TranscribeOptions
+from asr_core.models.catalog import WHISPER_BASE
 from asr_core.models.store import ModelStore
 from asr_core.settings import Settings
 from benchmarks.machine import describe_machine
@@ -31,7 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.from_env(os.environ | {"ASR_HOME": folder}, threads=arguments.threads)
         models = ModelStore.of(settings)
-        peer = load_peer(models.ensure(settings.model), arguments.threads)
+        peer = load_peer(models.ensure(settings.model or WHISPER_BASE.name), arguments.threads)
         with Engine(settings) as engine:
             contestants = {
                 "application": lambda: engine.transcribe(arguments.recording, TranscribeOptions()),

@@ -32,7 +32,6 @@ from asr_core.export.clean import whole_clock
 from asr_core.jobs.batch_model import ON_EXISTING
 from asr_core.jobs.batch_report import reason
 from asr_core.messages import describe, error_message, message
-from asr_core.models.catalog import find_entry
 from asr_core.settings import Settings
 
 _LOOK_S = 0.5  # between two looks at a running batch
@@ -83,7 +82,6 @@ def _formats(value: str) -> tuple[str, ...]:
 
 
 def _batch(arguments: argparse.Namespace, settings: Settings) -> int:
-    find_entry(settings.model)
     request = BatchRequest(
         options=options_of(arguments),
         source=arguments.folder,
@@ -99,6 +97,7 @@ def _batch(arguments: argparse.Namespace, settings: Settings) -> int:
     stop = threading.Event()
     on_first_interrupt(stop.set)
     with Engine(settings) as engine:
+        engine.check_model()
         try:
             batch = engine.run_batch(request)
         except BatchError as exc:

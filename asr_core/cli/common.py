@@ -6,13 +6,17 @@ import argparse
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from asr_core.audio.raw import parse_raw
 from asr_core.engine import TranscribeOptions
 from asr_core.errors import SettingsError
-from asr_core.settings import PUNCTUATIONS
+from asr_core.settings import PUNCTUATIONS, Settings
+from asr_core.shelf import ModelShelf
+from asr_core.store.database import Database
+from asr_core.store.model_choices import ModelChoices
 from asr_core.transcription.options import POLISHES
 
 OK, SOME_FAILED, USAGE = 0, 1, 2
@@ -91,11 +95,29 @@ def options_of(arguments: argparse.Namespace) -> TranscribeOptions:
         clock=arguments.clock,
         percent=arguments.percent,
         polish=arguments.polish,
-        hotwords=_hotwords(arguments.hotwords),
+        hotwords=read_hotwords(arguments.hotwords),
         channels=arguments.channels,
         track=arguments.track,
         raw=arguments.raw or "",
     )
+
+
+@contextmanager
+def opened_shelf(settings: Settings, *, create: bool = False) -> Iterator[ModelShelf]:
+    """The models of an installation, with what was chosen on the page or here before.
+
+    Args:
+        settings: of the installation.
+        create: make the database where there is none yet.
+
+    Raises:
+        StoreError: the database cannot be used.
+    """
+    if not create and not settings.database.is_file():
+        yield ModelShelf(settings, None)
+        return
+    with closing(Database(settings.database)) as database:
+        yield ModelShelf(settings, ModelChoices(database))
 
 
 def on_first_interrupt(stop: Callable[[], None]) -> None:
@@ -142,7 +164,7 @@ def _raw(value: str) -> str:
     return value
 
 
-def _hotwords(value: str | None) -> tuple[str, ...]:
+def read_hotwords(value: str | None) -> tuple[str, ...]:
     """Words from a file (one a line) or from the argument itself (separated by spaces, commas)."""
     if not value:
         return ()

@@ -13,12 +13,14 @@ from asr_core.cli.common import (
     USAGE,
     add_options,
     on_first_interrupt,
+    opened_shelf,
     options_of,
     show_progress,
     tell,
 )
+from asr_core.cli.reports import write_report
 from asr_core.engine import CancelToken, Engine, TranscribeOptions
-from asr_core.errors import AudioError, ExportError, ManifestError, RecognitionError
+from asr_core.errors import AudioError, ManifestError, RecognitionError
 from asr_core.evaluation.comparison import compare_texts
 from asr_core.evaluation.manifest import Sample, read_manifest, read_texts
 from asr_core.evaluation.measure import Evaluation, Outcome, evaluate
@@ -26,7 +28,6 @@ from asr_core.evaluation.normalize import DEFAULT_NORMALIZATIONS, NORMALIZATIONS
 from asr_core.evaluation.report import percent, to_json, to_lines
 from asr_core.evaluation.report_html import to_html
 from asr_core.messages import describe, message
-from asr_core.models.catalog import find_entry
 from asr_core.results import ModelInfo
 from asr_core.settings import Settings
 from asr_core.text.hotword_list import parse_hotwords
@@ -75,7 +76,8 @@ def _names(value: str) -> tuple[str, ...]:
 
 
 def _evaluate(arguments: argparse.Namespace, settings: Settings) -> int:
-    find_entry(settings.model)
+    with opened_shelf(settings) as shelf:
+        shelf.recognizer(shelf.default())
     try:
         samples = read_manifest(arguments.manifest)
         given = read_texts(arguments.hypotheses, samples) if arguments.hypotheses else None
@@ -84,7 +86,7 @@ def _evaluate(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE
     options = options_of(arguments)
     for path in filter(None, (arguments.json, arguments.html)):
-        _write(path, "")
+        write_report(path, "")
     model: ModelInfo | None = None
     if given is None:
         results, model = _recognize(samples, options, arguments.normalize, settings)
@@ -161,22 +163,6 @@ def _report(
     for line in to_lines(measured, locale):
         print(line)
     if arguments.json:
-        _write(arguments.json, to_json(measured, model))
+        write_report(arguments.json, to_json(measured, model))
     if arguments.html:
-        _write(arguments.html, to_html(measured, model, locale))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a report, whole or not at all; tried once before the work begins."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8", errors="replace")
-        if text:
-            part.replace(path)
-        else:
-            part.unlink()
-    except OSError as exc:
-        raise ExportError(
-            f"{path} cannot be written: {exc}", path=str(path), reason=str(exc)
-        ) from exc
+        write_report(arguments.html, to_html(measured, model, locale))

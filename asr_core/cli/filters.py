@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from asr_core.cli.common import OK, SOME_FAILED, add_styles, tell
+from asr_core.cli.common import OK, SOME_FAILED, add_styles, opened_shelf, tell
 from asr_core.errors import NormalizationError, SettingsError
 from asr_core.messages import describe
 from asr_core.settings import Settings
@@ -100,7 +100,8 @@ def _punctuate(arguments: argparse.Namespace, settings: Settings) -> int:
     from asr_core.text.punctuation.opening import open_punctuation
 
     name = arguments.marks or (_CT_PUNC if settings.punctuation == _CT_PUNC else TAGGER)
-    source = str(settings.ct_punc_folder) if name == _CT_PUNC else name
+    with opened_shelf(settings) as shelf:
+        source = str(shelf.folder(_CT_PUNC)) if name == _CT_PUNC else name
     model = open_punctuation(source, threads=_THREADS)
     return _run(lambda line: punctuate_text(model, line), settings)
 

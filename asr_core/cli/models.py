@@ -1,11 +1,13 @@
-"""``models``: what is installed."""
+"""``models``: what is installed, and which recognizer is the default."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
-from asr_core.cli.common import OK, SOME_FAILED, show_progress, tell
+from asr_core.cli.common import OK, SOME_FAILED, opened_shelf, show_progress, tell
 from asr_core.messages import message
 from asr_core.models.catalog import CATALOGUE
 from asr_core.models.inspection import ModelState
@@ -23,17 +25,24 @@ def register(parser: argparse.ArgumentParser) -> None:
     install = actions.add_parser("install", help="put a model into the model folder")
     install.add_argument("name", metavar="NAME")
     install.set_defaults(run=_install_model)
+    use = actions.add_parser("use", help="make a recognizer the default, or take a folder")
+    use.add_argument(
+        "model", metavar="NAME|FOLDER", help="from 'models list', or a folder that holds a model"
+    )
+    use.set_defaults(run=_use_model)
     actions.add_parser("verify", help="hash every installed file").set_defaults(run=_verify_models)
 
 
 def _list_models(_arguments: argparse.Namespace, settings: Settings) -> int:
-    store = ModelStore.of(settings)
-    for entry in CATALOGUE.values():
-        state = store.state(entry.name)
-        active = "*" if entry.name == settings.model else " "
-        size_bytes = store.size_bytes(entry.name)
-        size = "-" if size_bytes is None else f"{size_bytes / 1e6:.0f} MB"
-        print(active, entry.name, state.value, size, entry.licence, entry.title, sep="\t")
+    with opened_shelf(settings) as shelf:
+        default = shelf.default()
+        for model in shelf.all():
+            entry = model.entry
+            active = "*" if entry.name == default else " "
+            size = "-" if model.size_bytes is None else f"{model.size_bytes / 1e6:.0f} MB"
+            licence = entry.licence or "-"
+            cells = (active, entry.name, model.state.value, size, licence, entry.title)
+            print(*cells, model.folder, sep="\t")
     return OK
 
 
@@ -57,11 +66,32 @@ def _install_model(arguments: argparse.Namespace, settings: Settings) -> int:
     return OK
 
 
+def _use_model(arguments: argparse.Namespace, settings: Settings) -> int:
+    wanted: str = arguments.model
+    with opened_shelf(settings, create=True) as shelf:
+        if os.sep in wanted or wanted.startswith("~"):
+            model = shelf.bring(Path(wanted).expanduser().absolute())
+            tell(message("cli.folder_taken", settings.locale, name=model.entry.name))
+            if not model.is_recognizer:
+                return OK
+            wanted = model.entry.name
+        model = shelf.use(wanted)
+    tell(message("cli.model_used", settings.locale, name=model.entry.name))
+    print(model.folder)
+    return OK
+
+
 def _verify_models(_arguments: argparse.Namespace, settings: Settings) -> int:
     store = ModelStore.of(settings)
     states = {name: store.verify(name) for name in CATALOGUE}
     for name, state in states.items():
         print(name, state.value, store.folder(name), sep="\t")
-    active = states.get(settings.model)
+    with opened_shelf(settings) as shelf:
+        default = shelf.default()
+        brought = {one.entry.name: one for one in shelf.all() if one.brought}
+    for name, one in brought.items():
+        states[name] = one.state
+        print(name, one.state.value, one.folder, sep="\t")
+    active = states.get(default)
     usable = active is not None and active.usable
     return OK if usable and ModelState.DAMAGED not in states.values() else SOME_FAILED

@@ -25,7 +25,6 @@ from asr_core.events import EventSink, Progress
 from asr_core.export.clean import whole_clock
 from asr_core.export.registry import export, file_name, write_file
 from asr_core.messages import describe, message, warning_message
-from asr_core.models.catalog import find_entry
 from asr_core.results import Transcript
 from asr_core.settings import Settings
 
@@ -54,7 +53,6 @@ class _Target:
 
 
 def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
-    find_entry(settings.model)
     to_stdout = arguments.output is None
     if to_stdout and arguments.format in _BINARY_FORMATS and len(arguments.files) > 1:
         tell(message("cli.binary_to_stdout", settings.locale, format=arguments.format))
@@ -66,6 +64,7 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
     on_first_interrupt(cancel.cancel)
     failed = 0
     with Engine(settings) as engine:
+        engine.check_model()
         for target in _targets(arguments.files, arguments.output, arguments.format):
             if cancel.is_cancelled:
                 break

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from asr_core.errors import AudioDecodeError, BatchError, JobNotFoundError, JobStateError
@@ -37,6 +38,7 @@ from asr_core.settings import Settings
 from asr_core.store.batch_rows import BatchRow, ItemRow
 from asr_core.store.batches import BatchStore
 from asr_core.store.history import History
+from asr_core.transcription.options import TranscribeOptions
 
 logger = logging.getLogger(__name__)
 
@@ -50,14 +52,21 @@ class BatchDesk:
     Args:
         history: recordings, jobs and texts.
         store: batches and their items.
-        settings: roots, model, folders and pauses.
+        settings: roots, folders and pauses.
         control: the jobs of this process.
+        default_model: name of the recognizer where the options of a batch name none.
 
     Methods that take the id of a batch raise BatchError ``not_found`` when there is none.
     """
 
     def __init__(
-        self, history: History, store: BatchStore, settings: Settings, control: JobControl
+        self,
+        history: History,
+        store: BatchStore,
+        settings: Settings,
+        control: JobControl,
+        *,
+        default_model: Callable[[], str],
     ) -> None:
         self._history = history
         self._store = store
@@ -65,7 +74,10 @@ class BatchDesk:
         self._control = control
         self._queue = "files"
         writer = ResultWriter(store, settings.vad)
-        self._work = BatchWork(history, store, writer, model=settings.model, submit=control.wake)
+        self._default_model = default_model
+        self._work = BatchWork(
+            history, store, writer, default_model=default_model, submit=control.wake
+        )
         self._inbox = Inbox(settings.home / "inbox")
         self._keeper = BatchKeeper(
             store,
@@ -159,7 +171,8 @@ class BatchDesk:
         """
         wanted = self._checked(request, bound=False)
         for row in self._store.unfinished():
-            if row.queue == self._queue and row.is_abandoned and _same_words(row, wanted):
+            asked = replace(row, options=self._with_model(row.options))
+            if row.queue == self._queue and row.is_abandoned and _same_words(asked, wanted):
                 return self.retry(row.id)
         return self.start(request, bound=False)
 
@@ -295,9 +308,12 @@ class BatchDesk:
             recursive=request.recursive,
             patterns=request.patterns,
             watch=request.watch and source is not None,
-            options=request.options,
+            options=self._with_model(request.options),
             queue=self._queue,
         )
+
+    def _with_model(self, options: TranscribeOptions) -> TranscribeOptions:
+        return replace(options, model=options.model or self._default_model())
 
     def _folder(self, path: Path, *, bound: bool) -> tuple[Path, Path | None]:
         """Where a folder really is, and the root that it must stay in."""

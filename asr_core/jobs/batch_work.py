@@ -40,7 +40,7 @@ class BatchWork:
         history: recordings, jobs and texts.
         store: batches and their items.
         writer: places and files in output folders.
-        model: name of the recognizer that jobs run with.
+        default_model: name of the recognizer where a batch names none: one of an earlier version.
         submit: tells the right runner of a new job.
     """
 
@@ -50,13 +50,13 @@ class BatchWork:
         store: BatchStore,
         writer: ResultWriter,
         *,
-        model: str,
+        default_model: Callable[[], str],
         submit: Callable[[Job], None],
     ) -> None:
         self._history = history
         self._store = store
         self._writer = writer
-        self._model = model
+        self._default_model = default_model
         self._submit = submit
         self.lock = threading.RLock()  # one change of a batch or an item at a time
 
@@ -171,7 +171,10 @@ class BatchWork:
         """A recording whose text is what a job would produce."""
         if batch.on_existing != "skip":
             return None
-        return self._history.find_done(sha256, batch.options, self._model)
+        return self._history.find_done(sha256, batch.options, self._model_of(batch))
+
+    def _model_of(self, batch: BatchRow) -> str:
+        return batch.options.model or self._default_model()
 
     def _goes_on(self, batch: BatchRow) -> bool:
         return self._store.get(batch.id).state is BatchState.RUNNING
@@ -183,7 +186,7 @@ class BatchWork:
         source = Source(candidate.path, candidate.key, sha256)
         reused = self._reusable(batch, sha256)
         try:
-            places = self._writer.plan(batch, source, self._model)
+            places = self._writer.plan(batch, source, self._model_of(batch))
         except BatchError as exc:
             self._history.delete([recording_id])
             self._enter_fault(batch, candidate, ItemState.FAILED, exc)

@@ -18,9 +18,19 @@ from pathlib import Path
 from types import MappingProxyType
 
 from asr_core.errors import ModelError, ModelFileMissingError, ModelIntegrityError
-from asr_core.models.catalog import CATALOGUE, ModelEntry, ModelFile, find_entry
+from asr_core.models.catalog import (
+    CATALOGUE,
+    PARAFORMER,
+    SEACO_PARAFORMER,
+    WHISPER_BASE,
+    ModelEntry,
+    ModelFile,
+    find_entry,
+)
 from asr_core.models.download import Download, fetch
 from asr_core.models.files import locked, size_of, sync_folder
+from asr_core.models.funasr_folder import HOTWORD_MODELS
+from asr_core.models.identify import funasr_kind
 from asr_core.models.inspection import Finding, Inspector, ModelState, known_bytes
 from asr_core.models.manifest import MANIFEST_FILE, ManifestError, read_manifest, write_manifest
 from asr_core.models.packages import join_layout, package_folder
@@ -69,7 +79,7 @@ class ModelStore:
     def of(cls, settings: Settings) -> ModelStore:
         """The store of an installation; the folders that its settings name are the user's."""
         named = {
-            settings.model: settings.model_dir,
+            settings.model or recognizer_in(settings.model_dir): settings.model_dir,
             "fsmn-vad": settings.fsmn_dir,
             "ct-punc": settings.ct_punc_dir,
         }
@@ -296,6 +306,17 @@ class ModelStore:
                 needed_mb=needed_mb,
                 free_mb=free_mb,
             )
+
+
+def recognizer_in(folder: Path | None) -> str:
+    """The catalogue's recognizer that a folder is meant to hold, by its configuration alone."""
+    if folder is None or size_of(folder / "config.yaml") is None:
+        return WHISPER_BASE.name
+    try:
+        kind = funasr_kind(folder, folder.name)
+    except ModelError:
+        kind = ""
+    return (SEACO_PARAFORMER if kind in HOTWORD_MODELS else PARAFORMER).name
 
 
 class _StorageErrors(AbstractContextManager[None]):

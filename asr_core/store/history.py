@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -253,16 +253,20 @@ class History:
         return JobCheckpoints(self._database, job_id, fingerprint)
 
     def find_done(self, sha256: str, options: TranscribeOptions, model: str) -> str | None:
-        """The newest recording of this content with a whole transcript made in the same way."""
+        """The newest recording of this content with a whole transcript made in the same way.
+
+        The model that the options name does not count; ``model`` made the transcript.
+        """
         sql = """
-            SELECT r.id FROM recordings r
+            SELECT r.id, j.options FROM recordings r
             JOIN jobs j ON j.recording_id = r.id AND j.state = 'done'
             JOIN transcripts t ON t.job_id = j.id
-            WHERE r.sha256 = ? AND j.options = ? AND t.model_name = ? ORDER BY t.id DESC LIMIT 1
+            WHERE r.sha256 = ? AND t.model_name = ? ORDER BY t.id DESC
         """
-        key = [sha256, job_rows.options_to_json(options), model]
-        row = self._database.read(lambda db: db.execute(sql, key).fetchone())
-        return None if row is None else str(row[0])
+        rows = self._database.read(lambda db: db.execute(sql, [sha256, model]).fetchall())
+        wanted = replace(options, model="")
+        made = ((row[0], job_rows.options_from_json(row[1])) for row in rows)
+        return next((str(found) for found, o in made if replace(o, model="") == wanted), None)
 
     def set_state(self, job_id: str, state: JobState, *, error: AsrError | None = None) -> Job:
         """Move a job to its next state.

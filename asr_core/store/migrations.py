@@ -375,3 +375,25 @@ def m004_text(db: sqlite_utils.Database) -> None:
         ALTER TABLE transcripts ADD COLUMN spaced INTEGER NOT NULL DEFAULT 0;
         """
     )
+
+
+@MIGRATIONS()
+def m005_models(db: sqlite_utils.Database) -> None:
+    """Which recognizer is the default, and model folders that the user already had."""
+    db.executescript(
+        """
+        CREATE TABLE model_folders (
+            -- what a job names; a model's own name where it has one place only
+            name TEXT PRIMARY KEY,
+            -- bytes of the path
+            folder BLOB NOT NULL,
+            family TEXT NOT NULL
+        ) WITHOUT ROWID;
+
+        CREATE TABLE choices (
+            -- what was chosen: model
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) WITHOUT ROWID;
+        """
+    )

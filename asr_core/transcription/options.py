@@ -33,6 +33,8 @@ class TranscribeOptions:
         track: which audio track of a video, from 1; ``None`` takes the container's default.
         raw: layout of headerless PCM as ``encoding:rate:channels`` (``s16le:16000:1``); empty for
             files that say what they are.
+        model: name of the recognizer; empty takes the installation's default, whose name is stored
+            with the job.
     """
 
     vad: str | None = None
@@ -47,3 +49,4 @@ class TranscribeOptions:
     channels: str = "mix"
     track: int | None = None
     raw: str = ""
+    model: str = ""

@@ -42,10 +42,14 @@ class RecognizerWorker:
 
     Args:
         load: makes the recognizer; called on the owner thread at the first use.
+        turn: held while a group is recognized; workers that share it take turns.
     """
 
-    def __init__(self, load: Callable[[], Recognizer]) -> None:
+    def __init__(
+        self, load: Callable[[], Recognizer], *, turn: threading.Lock | None = None
+    ) -> None:
         self._load = load
+        self._turn = turn or threading.Lock()
         self._tasks: queue.Queue[_Task | None] = queue.Queue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -82,9 +86,9 @@ class RecognizerWorker:
             raise SessionClosedError("The recognizer is closed")
         return recognizer
 
-    def preload(self) -> None:
-        """Begin to load without waiting."""
-        self._send(lambda _recognizer: None)
+    def preload(self) -> Future[list[Utterance] | None]:
+        """Begin to load without waiting. The result comes, or the fault, once that is done."""
+        return self._send(lambda _recognizer: None)
 
     def recognize(self, segments: Sequence[Segment], options: RecognizeOptions) -> list[Utterance]:
         """Recognize a group of segments; waits for its turn.
@@ -93,7 +97,12 @@ class RecognizerWorker:
             ModelError, DeviceError, RecognitionError: from the recognizer.
             SessionClosedError: the worker is closed.
         """
-        return self._send(lambda recognizer: recognizer.recognize(segments, options)).result() or []
+
+        def in_turn(recognizer: Recognizer) -> list[Utterance]:
+            with self._turn:
+                return recognizer.recognize(segments, options)
+
+        return self._send(in_turn).result() or []
 
     def close(self) -> None:
         """Finish the running group, refuse the waiting ones, unload."""

@@ -77,8 +77,9 @@ def test_next_recording_can_be_asked_for_while_an_earlier_one_is_decoded(demo):
 def test_only_installed_detectors_are_offered(tmp_path, installed, vad, offered):
     chosen = Settings(home=tmp_path, vad=vad)
     if installed:
-        chosen.fsmn_folder.mkdir(parents=True)
-        (chosen.fsmn_folder / "config.yaml").touch()
+        folder = chosen.models / "fsmn-vad"
+        folder.mkdir(parents=True)
+        (folder / "config.yaml").touch()
     with Engine(chosen) as engine:
         assert vad_choices(Page(engine, chosen)) == offered
 

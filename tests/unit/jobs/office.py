@@ -67,7 +67,13 @@ class Office:
         self.history = History(self.database, self.settings.recordings)
         self.store = BatchStore(self.database)
         control = JobControl(self.history, lambda _: self.runner)
-        self.desk = BatchDesk(self.history, self.store, self.settings, control)
+        self.desk = BatchDesk(
+            self.history,
+            self.store,
+            self.settings,
+            control,
+            default_model=lambda: transcript("").model.name,
+        )
         self.runner = JobRunner(
             self.history, self._transcribe, queue=self.queue, on_end=self.desk.on_job_end
         )
