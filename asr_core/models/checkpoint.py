@@ -66,6 +66,11 @@ class NameTable:
     set_aside: Collection[str] = ()
 
 
+def own_table(names: Collection[str]) -> NameTable:
+    """For tensors that bear the names of the parameters."""
+    return NameTable({name: Source(name) for name in names})
+
+
 def read_checkpoint(path: Path) -> dict[str, Array]:
     """Read all tensors of a file of PyTorch, of MindSpore or of a safetensors file.
 
@@ -115,7 +120,7 @@ def load_into(cell: Any, tensors: Tensors, table: NameTable, path: Path) -> None
     parameters = {parameter.name: parameter for parameter in cell.get_parameters()}
     shapes = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
     if path.suffix == OWN_SUFFIX:
-        table = NameTable({name: Source(name) for name in shapes})
+        table = own_table(shapes)
     for name, values in _laid_out(shapes, tensors, table, path).items():
         parameters[name].set_data(ms.Tensor(_contiguous(values), ms.float32))
 

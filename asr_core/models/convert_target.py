@@ -49,7 +49,10 @@ def new_folder(target: Path, needed_bytes: int, *, replace: bool) -> Iterator[Pa
             _require_space(target, needed_bytes)
             try:
                 yield hidden
+                # Some packages make files for their owner alone, or that cannot be written.
+                mode = hidden.stat().st_mode & 0o666
                 for path in hidden.iterdir():
+                    path.chmod(mode)
                     _sync_file(path)
                 sync_folder(hidden)
                 _publish(hidden, target, retired)

@@ -50,11 +50,7 @@ def write_onnx(
     else:
         onnx.save_model(model, str(path))
     onnx.checker.check_model(str(path))
-    if not weights.is_file():
-        return None
-    # The package makes it for its owner alone.
-    weights.chmod(path.stat().st_mode)
-    return weights
+    return weights if weights.is_file() else None
 
 
 def weights_bytes(model: Any) -> int:
