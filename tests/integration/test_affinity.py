@@ -55,9 +55,10 @@ def load(setting: str, model_folder: Path, recording: Path, home: Path) -> dict[
         env=environment,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=300,
     )
+    assert done.returncode == 0, done.stderr
     found: dict[str, object] = json.loads(done.stdout)
     return found
 
