@@ -30,6 +30,8 @@ from asr_core.runtime.ascend_manifest import (
 from asr_core.runtime.ascend_shapes import fill, largest, spans
 from asr_core.runtime.session import Array
 
+_LAST_WAIT_MS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class _Port:
@@ -118,12 +120,8 @@ class LoadedOm:
                 for index, port in enumerate(self._outputs):
                     self._fetch(port, sizes, self._shape_of(index, port, bucket))
                 stream.wait(timeout_ms)
-            except DeviceLostError:
-                raise
-            except AsrError:
-                # Nothing may still copy when the next run uses the same memory.
-                with contextlib.suppress(DeviceError):
-                    stream.wait(timeout_ms)
+            except AsrError as exc:
+                self._drain(exc)
                 raise
         return {port.tensor.name: self._read(port, sizes) for port in self._outputs}
 
@@ -148,6 +146,15 @@ class LoadedOm:
         if self._graph.mode == DYNAMIC:
             # What it gave is known only when it has ended.
             stream.wait(self._equipment.timeout_ms)
+
+    def _drain(self, error: AsrError) -> None:
+        """Nothing may still copy when the next run uses the same memory, or when it is freed."""
+        lost = isinstance(error, DeviceLostError)
+        if lost and error.details.get("reason") == "hang":
+            return
+        with contextlib.suppress(DeviceError):
+            limit_ms = self._equipment.timeout_ms
+            self._equipment.stream.wait(min(limit_ms, _LAST_WAIT_MS) if lost else limit_ms)
 
     def _send(self, inputs: Mapping[str, Array], bucket: Sizes) -> None:
         memory = self._equipment.memory

@@ -96,11 +96,16 @@ def unload(here: Machine, number: int) -> None:
     context = here.here()
     model = here.get(number, Model, UNKNOWN_MODEL)
     _same_context(model, context)
-    if model.running and not here.devices[context.device].lost:
+    device = here.devices[context.device]
+    stuck = model.running and (device.lost or device.hung)
+    if model.running and not stuck:
         raise CallError(STILL_RUNNING, f"model {number} still runs")
     here.drop(number, Model)
     here.release(model.weights, host=False)
     here.check_device(context.device)
+    if stuck:
+        # It goes with the device when that is reset; more cannot be asked of a program.
+        raise CallError(STILL_RUNNING, f"model {number} hangs")
 
 
 @call("acl.mdl.query_size", 0, 0)
