@@ -181,7 +181,7 @@ class AscendDevice:
         return self._lost
 
     def call(
-        self, work: Callable[[Equipment], _Result], *, timeout_s: int | None = None
+        self, work: Callable[[Equipment], _Result], *, timeout_s: float | None = None
     ) -> _Result:
         """Do something on the thread of the device and wait for it.
 
@@ -217,7 +217,7 @@ class AscendDevice:
         self._runtime.release()
 
     def _send(
-        self, work: Callable[[Equipment], _Result], limit_s: int, *, lost_too: bool
+        self, work: Callable[[Equipment], _Result], limit_s: float, *, lost_too: bool
     ) -> _Result:
         task = _Task(work)
         with self._lock:
@@ -239,12 +239,12 @@ class AscendDevice:
         lost = self._lost or DeviceLostError(f"{self.name} is lost", device=self.name)
         return DeviceLostError(lost.message, **lost.details)
 
-    def _abandon(self, call: str, seconds: int) -> None:
+    def _abandon(self, call: str, seconds: float) -> None:
         """The thread does not come back from a call: whoever waits is told."""
-        message = f"{self.name}: {call} did not end within {seconds} s"
-        details = {"call": call, "number": 0, "name": "", "text": "", "seconds": seconds}
+        message = f"{self.name}: {call} did not end within {seconds:g} s"
+        details = {"call": call, "number": 0, "name": "", "text": "", "seconds": round(seconds)}
         lost = DeviceLostError(message, device=self.name, reason="hang", **details)
-        logger.error("device hangs device=%s call=%s seconds=%d", self.name, call, seconds)
+        logger.error("device hangs device=%s call=%s seconds=%g", self.name, call, seconds)
         with self._lock:
             self._lost = self._lost or lost
             self._abandoned = True
