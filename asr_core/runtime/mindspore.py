@@ -147,6 +147,8 @@ class MindSporeSession:
             # What a network gave lies in memory that its next run may take.
             arrays = [np.array(one.asnumpy()) for one in results]
         except _FAULTS as exc:
+            # A graph that failed once refuses to run; it is compiled anew by the next run.
+            self._cell.compile_cache.clear()
             raise DeviceError(f"MindSpore failed in {self._name}: {exc}", reason=str(exc)) from exc
         names = [spec.name for spec in self._output_specs]
         return dict(zip(names, arrays, strict=True))
