@@ -8,8 +8,10 @@ import re
 import sys
 from pathlib import Path
 
+from asr_core.cli import compare
 from asr_core.cli.common import OK, show_progress, tell
-from asr_core.errors import ExportError, SettingsError
+from asr_core.cli.reports import write_report
+from asr_core.errors import SettingsError
 from asr_core.messages import message
 from asr_core.models.convert import (
     PRECISIONS,
@@ -89,6 +91,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     mindspore = actions.add_parser("mindspore", help="a checkpoint of MindSpore")
     _add_folders(mindspore)
     mindspore.set_defaults(run=_convert_mindspore)
+    compare.register(actions.add_parser("compare", help="where two forms of a model differ"))
 
 
 def _add_folders(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +116,7 @@ def _convert_onnx(arguments: argparse.Namespace, settings: Settings) -> int:
         choose=chooser,
     )
     target = convert_to_onnx(
-        arguments.folder, arguments.output, options, _Progress(settings.locale)
+        arguments.folder, arguments.output, options, StepLines(settings.locale)
     )
     return _done(target, settings)
 
@@ -123,7 +126,7 @@ def _convert_mindspore(arguments: argparse.Namespace, settings: Settings) -> int
         arguments.folder,
         arguments.output,
         replace=arguments.force,
-        on_step=_Progress(settings.locale),
+        on_step=StepLines(settings.locale),
     )
     return _done(target, settings)
 
@@ -135,7 +138,7 @@ def _done(target: Path, settings: Settings) -> int:
     return OK
 
 
-class _Progress:
+class StepLines:
     """One line for each step."""
 
     def __init__(self, locale: str) -> None:
@@ -159,7 +162,7 @@ class _Chooser:
         self._threads = settings.threads or len(os.sched_getaffinity(0))
         if self._report:
             # A place that cannot be written is told before the work, not after it.
-            _write(self._report, "")
+            write_report(self._report, "")
 
     def __call__(self, source: ParaformerSource, graphs: Path, work: Path) -> tuple[str, ...]:
         folder = open_folder(source.folder, name=source.folder.name, graphs=False)
@@ -179,7 +182,9 @@ class _Chooser:
             meter.close()
         if self._report:
             is_page = self._report.suffix == ".html"
-            _write(self._report, to_html(report, self._locale) if is_page else to_table(report))
+            write_report(
+                self._report, to_html(report, self._locale) if is_page else to_table(report)
+            )
         share = f"{100 * report.chosen.agreement:.2f}"
         names = ", ".join(report.kept)
         tell(message("convert.kept", self._locale, share=share, names=names))
@@ -203,22 +208,6 @@ class _Chooser:
             show_progress(said)
         elif number == 1:
             tell(said)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a report, whole or not at all; without a text only try it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8", errors="replace")
-        if text:
-            part.replace(path)
-        else:
-            part.unlink()
-    except OSError as exc:
-        raise ExportError(
-            f"{path} cannot be written: {exc}", path=str(path), reason=str(exc)
-        ) from exc
 
 
 def _wrong(name: str, value: str, allowed: str) -> SettingsError:

@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 from asr_core.cli.common import OK, SOME_FAILED, opened_shelf, show_progress, tell
+from asr_core.cli.convert import StepLines
 from asr_core.messages import message
-from asr_core.models.catalog import CATALOGUE
+from asr_core.models.catalog import CATALOGUE, find_entry
+from asr_core.models.convert_installed import InstalledGraphs
 from asr_core.models.inspection import ModelState
 from asr_core.models.store import ModelStore
 from asr_core.settings import Settings
+from asr_core.shelf import RECOGNIZERS
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +27,11 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     install = actions.add_parser("install", help="put a model into the model folder")
     install.add_argument("name", metavar="NAME")
+    install.add_argument(
+        "--no-convert",
+        action="store_true",
+        help="leave a recognizer that is offered without graphs as it is; MindSpore runs it",
+    )
     install.set_defaults(run=_install_model)
     use = actions.add_parser("use", help="make a recognizer the default, or take a folder")
     use.add_argument(
@@ -54,8 +62,10 @@ def _install_model(arguments: argparse.Namespace, settings: Settings) -> int:
             show_progress(f"{done_bytes / 1e6:.0f} / {total_bytes / 1e6:.0f} MB")
 
     store = ModelStore.of(settings)
+    is_left = arguments.no_convert and find_entry(arguments.name).family in RECOGNIZERS
+    graphs = None if is_left else InstalledGraphs(StepLines(settings.locale))
     try:
-        folder = store.install(arguments.name, progress)
+        folder = store.install(arguments.name, progress, graphs)
     except KeyboardInterrupt:
         tell(message("cli.install_stopped", settings.locale, name=arguments.name))
         return SOME_FAILED

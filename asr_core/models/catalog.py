@@ -74,11 +74,14 @@ class ListedFiles:
         repos: ``owner/name``, preferred first; the first that offers the required files is used.
         required: for each file the names that will do, preferred first.
         optional: fetched where the hub has them.
+        checkpoint: what is fetched where none of the repositories has graphs; they are made here
+            then.
     """
 
     repos: tuple[str, ...]
     required: tuple[tuple[str, ...], ...]
     optional: tuple[str, ...] = ()
+    checkpoint: ListedFiles | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,6 +221,9 @@ WHISPER_BASE = ModelEntry(
 _FUNASR_LICENCE = "Apache-2.0"
 _NETWORK = ("model_quant.onnx", "model.onnx")
 _FULL_NETWORK = ("model.onnx", "model_quant.onnx")
+_WEIGHTS = ("model.pt", "model.safetensors")
+_SPEECH = (("config.yaml",), ("tokens.json",), ("am.mvn",))
+_OPTIONAL = ("seg_dict", "configuration.json")
 
 SEACO_PARAFORMER = ModelEntry(
     name="seaco-paraformer",
@@ -227,13 +233,16 @@ SEACO_PARAFORMER = ModelEntry(
     listed=ListedFiles(
         repos=("iic/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-onnx",),
         required=(
-            ("config.yaml",),
-            ("tokens.json",),
-            ("am.mvn",),
+            *_SPEECH,
             _NETWORK,
             ("model_eb_quant.onnx", "model_eb.onnx"),
         ),
-        optional=("seg_dict", "configuration.json"),
+        optional=_OPTIONAL,
+        checkpoint=ListedFiles(
+            repos=("iic/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-pytorch",),
+            required=(*_SPEECH, _WEIGHTS),
+            optional=_OPTIONAL,
+        ),
     ),
 )
 PARAFORMER = ModelEntry(
@@ -243,8 +252,13 @@ PARAFORMER = ModelEntry(
     family="paraformer",
     listed=ListedFiles(
         repos=("iic/speech_paraformer-large_asr_nat-zh-cn-16k-common-vocab8404-onnx",),
-        required=(("config.yaml",), ("tokens.json",), ("am.mvn",), _NETWORK),
-        optional=("seg_dict", "configuration.json"),
+        required=(*_SPEECH, _NETWORK),
+        optional=_OPTIONAL,
+        checkpoint=ListedFiles(
+            repos=("iic/speech_paraformer-large_asr_nat-zh-cn-16k-common-vocab8404-pytorch",),
+            required=(*_SPEECH, _WEIGHTS),
+            optional=_OPTIONAL,
+        ),
     ),
 )
 FSMN_VAD = ModelEntry(
@@ -256,6 +270,11 @@ FSMN_VAD = ModelEntry(
         repos=("iic/speech_fsmn_vad_zh-cn-16k-common-onnx",),
         required=(("config.yaml",), ("am.mvn",), _FULL_NETWORK),
         optional=("configuration.json",),
+        checkpoint=ListedFiles(
+            repos=("iic/speech_fsmn_vad_zh-cn-16k-common-pytorch",),
+            required=(("config.yaml",), ("am.mvn",), _WEIGHTS),
+            optional=("configuration.json",),
+        ),
     ),
 )
 CT_PUNC = ModelEntry(
@@ -267,6 +286,11 @@ CT_PUNC = ModelEntry(
         repos=("iic/punc_ct-transformer_zh-cn-common-vocab272727-onnx",),
         required=(("config.yaml",), ("tokens.json",), _FULL_NETWORK),
         optional=("configuration.json",),
+        checkpoint=ListedFiles(
+            repos=("iic/punc_ct-transformer_zh-cn-common-vocab272727-pytorch",),
+            required=(("config.yaml",), ("tokens.json",), _WEIGHTS),
+            optional=("configuration.json",),
+        ),
     ),
 )
 

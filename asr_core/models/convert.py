@@ -132,7 +132,7 @@ def convert_to_onnx(
         DeviceUnavailableError: MindSpore cannot be used.
     """
     options, on_step = options or OnnxOptions(), on_step or _ignore
-    _require_packages()
+    require_packages()
     _require_apart(source, target)
     family = _family(source)
     if family is not None:
@@ -181,7 +181,7 @@ def convert_to_mindspore(
     Raises:
         As :func:`convert_to_onnx`.
     """
-    _require_packages()
+    require_packages()
     _require_apart(source, target)
     family = _family(source)
     if family is not None:
@@ -290,7 +290,12 @@ def _convert_family(
     return target
 
 
-def _require_packages() -> None:
+def require_packages() -> None:
+    """What conversion needs is installed.
+
+    Raises:
+        ConvertError: ``package``.
+    """
     for package in _PACKAGES:
         if importlib.util.find_spec(package) is None:
             python = platform.python_version()

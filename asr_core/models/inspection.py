@@ -143,11 +143,24 @@ def layout_in(folder: Path, entry: ModelEntry) -> ModelLayout:
 
 
 def known_bytes(entry: ModelEntry, folder: Path) -> int | None:
-    """Disk space of a model: as published, else of the files that are there."""
+    """Disk space of a model: as published, else of its files that are there."""
     if entry.listed is None:
         return entry.size_bytes
-    _, present = _look(folder, entry.listed)
-    return sum(size_of(folder / name) or 0 for name in present) if present else None
+    names = set(entry.listed.names)
+    if entry.listed.checkpoint:
+        names |= set(entry.listed.checkpoint.names)
+    try:
+        manifest = read_manifest(folder)
+        names |= {file.name for file in manifest.files} if manifest else set()
+        if is_graph_folder(folder):
+            graphs = read_graph_manifest(folder, entry.name)
+            names |= {GRAPHS_FILE, *(file.file for file in graphs.files)}
+    except (ManifestError, ModelIntegrityError):
+        # Damage is told by the state; what is there takes space all the same.
+        pass
+    sizes = [size_of(folder / name) for name in sorted(names)]
+    present = [size for size in sizes if size is not None]
+    return sum(present) if present else None
 
 
 def _lacking(folder: Path, names: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,14 @@ from datetime import datetime, timezone
 from asr_core.errors import ModelError, SettingsError
 from asr_core.models.catalog import ListedFiles, ModelEntry, ModelFile
 from asr_core.models.download import unreachable
-from asr_core.models.listing import REVISION, ListingError, file_url, find_offer, listing_url
+from asr_core.models.listing import (
+    REVISION,
+    ListingError,
+    Offer,
+    file_url,
+    find_offer,
+    listing_url,
+)
 from asr_core.models.manifest import Manifest
 from asr_core.models.transport import BrokenConnectionError, Pauses
 
@@ -37,11 +44,13 @@ class Shipment:
         files: each with its address.
         setting: variable that names the hub, for messages.
         manifest: to be written beside the files.
+        converts: whether it holds a checkpoint of which graphs are to be made.
     """
 
     files: tuple[tuple[ModelFile, str], ...]
     setting: str
     manifest: Manifest | None = None
+    converts: bool = False
 
     @property
     def size_bytes(self) -> int:
@@ -66,7 +75,7 @@ def _pack_listed(entry: ModelEntry, listed: ListedFiles, hubs: Hubs) -> Shipment
     setting = "ASR_MODELSCOPE_URL"
     hub = _checked_address(hubs.modelscope, setting)
     try:
-        offer = find_offer(hub, listed, hubs.pauses)
+        offer, converts = _offer(hub, listed, hubs.pauses)
     except BrokenConnectionError as exc:
         repo = listed.repos[0]
         raise unreachable(entry.name, repo, listing_url(hub, repo), setting, str(exc)) from exc
@@ -82,7 +91,25 @@ def _pack_listed(entry: ModelEntry, listed: ListedFiles, hubs: Hubs) -> Shipment
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     manifest = Manifest(entry.name, hub, offer.repo, REVISION, now, offer.files)
     addresses = tuple((file, file_url(hub, offer.repo, file.name)) for file in offer.files)
-    return Shipment(addresses, setting, manifest)
+    return Shipment(addresses, setting, manifest, converts)
+
+
+def _offer(hub: str, listed: ListedFiles, pauses: Pauses) -> tuple[Offer, bool]:
+    """What the hub offers, graphs before checkpoints, and whether it is a checkpoint.
+
+    Raises:
+        ListingError: neither; names every repository asked.
+        BrokenConnectionError: the hub cannot be reached.
+    """
+    try:
+        return find_offer(hub, listed, pauses), False
+    except ListingError as exc:
+        if listed.checkpoint is None:
+            raise
+        try:
+            return find_offer(hub, listed.checkpoint, pauses), True
+        except ListingError as other:
+            raise ListingError(f"{exc}; {other}") from other
 
 
 def _checked_address(url: str, setting: str) -> str:

@@ -14,8 +14,10 @@ import logging
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from asr_core.errors import ModelError, ModelFileMissingError, ModelIntegrityError
 from asr_core.models.catalog import (
@@ -28,7 +30,7 @@ from asr_core.models.catalog import (
     find_entry,
 )
 from asr_core.models.download import Download, fetch
-from asr_core.models.files import locked, size_of, sync_folder
+from asr_core.models.files import locked, sha256_of, size_of, sync_folder
 from asr_core.models.funasr_folder import HOTWORD_MODELS
 from asr_core.models.identify import funasr_kind
 from asr_core.models.inspection import Finding, Inspector, ModelState, known_bytes
@@ -46,6 +48,29 @@ ProgressSink = Callable[[int, int], None]
 
 _log = logging.getLogger(__name__)
 _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
+
+
+class GraphMaker(Protocol):
+    """Makes graphs of a checkpoint that was fetched."""
+
+    def check(self) -> None:
+        """Whether it can.
+
+        Raises:
+            ConvertError: packages are missing.
+        """
+        ...
+
+    def add_graphs(self, folder: Path) -> Sequence[Path]:
+        """Put graphs beside a checkpoint.
+
+        Returns:
+            The files that were added.
+
+        Raises:
+            ConvertError, ModelError: it is not possible.
+        """
+        ...
 
 
 class ModelStore:
@@ -153,7 +178,12 @@ class ModelStore:
         with self._storage_errors(entry):
             return self._ensure(entry)
 
-    def install(self, name: str, on_progress: ProgressSink | None = None) -> Path:
+    def install(
+        self,
+        name: str,
+        on_progress: ProgressSink | None = None,
+        graphs: GraphMaker | None = None,
+    ) -> Path:
         """As :meth:`ensure`, and as a last resort the files are fetched from the hub.
 
         An interrupted download continues where it stopped when called again.
@@ -161,9 +191,11 @@ class ModelStore:
         Args:
             name: the model.
             on_progress: told the bytes done and in total while files are fetched.
+            graphs: where the hub has a checkpoint only, makes graphs of it.
 
         Raises:
             UnknownModelError: no model has that name.
+            ConvertError: graphs cannot be made.
             ModelFileMissingError: the folder named by the user lacks the files.
             ModelIntegrityError: that folder or the hub holds other content.
             ModelError: ``reason`` is ``network``, ``listing`` (the hub does not offer the files),
@@ -179,7 +211,7 @@ class ModelStore:
                     raise
             with self._lock():
                 if not self._find(entry).state.usable:
-                    self._download(entry, on_progress or _ignore)
+                    self._download(entry, on_progress or _ignore, graphs)
                 return self.folder(name)
 
     def _state(self, name: str, *, full: bool) -> ModelState:
@@ -238,8 +270,12 @@ class ModelStore:
             _log.warning("model package damaged name=%s package=%s", entry.name, broken.parent)
         raise fault
 
-    def _download(self, entry: ModelEntry, on_progress: ProgressSink) -> None:
+    def _download(
+        self, entry: ModelEntry, on_progress: ProgressSink, graphs: GraphMaker | None
+    ) -> None:
         shipment = pack(entry, self._hubs)
+        if graphs and shipment.converts:
+            graphs.check()
         work = self._models_dir / f".{entry.name}.download"
         work.mkdir(exist_ok=True)
         _clear(work, keep={file.name for file, _ in shipment.files})
@@ -252,9 +288,12 @@ class ModelStore:
             download = Download(entry.name, url, file, shipment.setting, self._hubs.pauses)
             fetch(download, work / file.name, report)
             done += file.size_bytes
+        files = [file for file, _ in shipment.files]
+        if graphs and shipment.converts:
+            files += [_file_at(path) for path in graphs.add_graphs(work)]
         if shipment.manifest:
-            write_manifest(work, shipment.manifest)
-        self._publish(entry, work, [file for file, _ in shipment.files])
+            write_manifest(work, replace(shipment.manifest, files=tuple(files)))
+        self._publish(entry, work, files)
         _log.info("model downloaded name=%s bytes=%d", entry.name, done)
 
     def _fresh_folder(self, name: str) -> Path:
@@ -358,6 +397,11 @@ def _fault(entry: ModelEntry, finding: Finding, *, own: bool) -> ModelError:
     return ModelFileMissingError(
         f"model {entry.name} is not complete in {folder}, missing: {files}; {remedy}", **details
     )
+
+
+def _file_at(path: Path) -> ModelFile:
+    """A file with the content that it has."""
+    return ModelFile(path.name, path.stat().st_size, sha256_of(path))
 
 
 def _clear(work: Path, keep: Collection[str]) -> None:
