@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from asr_core.errors import UnknownModelError
+from asr_core.models.checkpoint import CHECKPOINT_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,7 @@ WHISPER_BASE = ModelEntry(
 
 _FUNASR_LICENCE = "Apache-2.0"
 _NETWORK = ("model_quant.onnx", "model.onnx")
-_FULL_NETWORK = ("model.onnx", "model_quant.onnx")
+_FULL_NETWORK = ("model.onnx", "model_quant.onnx", *CHECKPOINT_FILES)
 _WEIGHTS = ("model.pt", "model.safetensors")
 _SPEECH = (("config.yaml",), ("tokens.json",), ("am.mvn",))
 _OPTIONAL = ("seg_dict", "configuration.json")

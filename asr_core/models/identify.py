@@ -17,7 +17,7 @@ from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.files import size_of
 from asr_core.models.funasr_folder import HOTWORD_FILES, HOTWORD_MODELS, NETWORK_FILES, open_folder
 from asr_core.models.graph_folder import GRAPHS_FILE
-from asr_core.models.offers import Form, find_offer
+from asr_core.models.offers import MINDSPORE, ONNX, Form, find_offer
 from asr_core.runtime.funasr import CONFIG_FILE, SPEECH_FILES, find_files, first_of, read_config
 
 WHISPER_FILES = (
@@ -110,10 +110,10 @@ def _look(path: Path, name: str) -> FolderFacts:
         files = find_files(path, _VAD_FILES, name)
         read_fsmn_config(files[0])
         read_cmvn(files[1])
-        return _facts(path, FSMN_VAD.family, kind, "onnxruntime", files)
+        return _facts(path, FSMN_VAD.family, kind, _runtime(files[-1]), files)
     if kind.startswith("CTTransformer"):
         files = find_files(path, _PUNCTUATION_FILES, name)
-        return _facts(path, CT_PUNC.family, kind, "onnxruntime", files)
+        return _facts(path, CT_PUNC.family, kind, _runtime(files[-1]), files)
     if kind and "Paraformer" not in kind:
         raise _fault(path, name, "kind", f"holds a {kind}", kind=kind)
     return _look_at_paraformer(path, name)
@@ -125,6 +125,10 @@ def _look_at_paraformer(path: Path, name: str) -> FolderFacts:
     files = [*(path / file for file in SPEECH_FILES), *offer.files]
     hears = folder.model in HOTWORD_MODELS or folder.hotword_network is not None
     return _facts(path, "paraformer", folder.model, offer.runtime, files, hears_hotwords=hears)
+
+
+def _runtime(network: Path) -> str:
+    return MINDSPORE if network.name in CHECKPOINT_FILES else ONNX
 
 
 def _facts(

@@ -20,6 +20,7 @@ from asr_core.models.onnx_file import write_onnx
 from asr_core.networks.cif import TimestampHead
 from asr_core.networks.layers import for_export
 from asr_core.networks.seaco import HotwordEmbedder
+from asr_core.runtime.session import Array
 
 Float32 = npt.NDArray[np.float32]
 
@@ -30,13 +31,13 @@ _GATES = (0, 3, 1, 2)
 
 
 def export_graph(
-    cell: nn.Cell, example: Mapping[str, Float32], outputs: Sequence[str], path: Path
+    cell: nn.Cell, example: Mapping[str, Array], outputs: Sequence[str], path: Path
 ) -> None:
     """Write a cell without LSTM.
 
     Args:
         cell: a filled graph that has not run; afterwards it serves exports only.
-        example: an input for each name, (batch, 1, time, width). The first axis is free where it
+        example: an input for each name, (batch, 1, time[, width]). The first axis is free where it
             is not 1, the third always.
         outputs: names of the results, which are of the same form.
         path: the file, which is replaced.

@@ -16,6 +16,7 @@ from asr_core.networks.ct_transformer import CtTransformerNetwork
 from asr_core.networks.export import export_graph
 from asr_core.networks.fsmn_vad import FsmnVadNetwork
 from asr_core.networks.graphs import position_encoding, position_rates
+from asr_core.runtime.session import Array
 
 _BATCH, _TIME = 2, 7
 """Sizes of the example that the export sees."""
@@ -68,7 +69,7 @@ def write_ct_transformer(cell: CtTransformerNetwork, path: Path) -> None:
         path: the file, which is replaced.
     """
     width = cell.shape.encoder.inputs
-    example = {
+    example: dict[str, Array] = {
         "words": np.zeros((_BATCH, 1, _TIME), np.int32),
         "positions": position_encoding(_TIME, width),
         "mask": np.ones((_BATCH, 1, _TIME, 1), np.float32),
@@ -101,10 +102,10 @@ def write_fsmn_vad(cell: FsmnVadNetwork, path: Path) -> None:
     shape = cell.shape
     caches = [f"in_cache{layer}" for layer in range(shape.layers)]
     kept = [f"out_cache{layer}" for layer in range(shape.layers)]
-    example = {"frames": np.zeros((_BATCH, 1, _TIME, shape.inputs), np.float32)}
+    example: dict[str, Array] = {"frames": np.zeros((_BATCH, 1, _TIME, shape.inputs), np.float32)}
     example |= {name: np.zeros(shape.cache_shape(_BATCH), np.float32) for name in caches}
     export_graph(cell, example, ["scores", *kept], path)
-    cache_sizes = ["batch_size", *shape.cache_shape(_BATCH)[1:]]
+    cache_sizes: list[int | str] = ["batch_size", *shape.cache_shape(_BATCH)[1:]]
     _frame(
         path,
         before=_BEFORE_FRAMES.replace("WIDTH", str(shape.inputs)),
@@ -128,7 +129,7 @@ def _frame(
     after: str,
     inputs: Sequence[Any],
     outputs: Sequence[Any],
-    constants: Mapping[str, np.ndarray],
+    constants: Mapping[str, Array],
 ) -> None:
     """Put nodes around the graph of a file."""
     import onnx

@@ -18,6 +18,7 @@ from asr_core.models.convert_families import (
     export_fsmn_vad,
     family_of,
 )
+from asr_core.models.identify import identify
 from asr_core.models.manifest import MANIFEST_FILE
 from asr_core.text.punctuation.base import MARKS
 from asr_core.text.punctuation.ct_transformer import CtTransformer
@@ -102,6 +103,8 @@ def test_a_converted_folder_holds_what_its_reader_needs(
     tmp_path: Path, source: Path, names: list[str]
 ) -> None:
     target = convert_to_onnx(source, tmp_path / "converted")
+    assert (identify(source).runtime, identify(target).runtime) == ("mindspore", "onnxruntime")
+    assert identify(target).kind == identify(source).kind
     assert sorted(path.name for path in target.iterdir()) == sorted(names)
 
 
