@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 
 from asr_core.cli.common import OK, SOME_FAILED, tell
+from asr_core.cli.reports import write_report
 from asr_core.doctor.context import Context
 from asr_core.doctor.examination import examine
 from asr_core.doctor.host import Host
 from asr_core.doctor.report import to_json, to_lines
 from asr_core.doctor.report_html import to_html
 from asr_core.engine import Engine
-from asr_core.errors import ExportError
 from asr_core.messages import message
 from asr_core.settings import Settings
 
@@ -38,7 +38,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 def _doctor(arguments: argparse.Namespace, settings: Settings) -> int:
     locale = settings.locale
     if arguments.html:
-        _write(arguments.html, "")
+        write_report(arguments.html, "")
     with ExitStack() as stack:
 
         @cache
@@ -57,22 +57,6 @@ def _doctor(arguments: argparse.Namespace, settings: Settings) -> int:
         for line in to_lines(examination, locale):
             print(line)
     if arguments.html:
-        _write(arguments.html, to_html(examination, locale))
+        write_report(arguments.html, to_html(examination, locale))
         tell(message("doctor.written", locale, path=arguments.html))
     return SOME_FAILED if examination.failed else OK
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the report, whole or not at all; tried once before the work begins."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8", errors="replace")
-        if text:
-            part.replace(path)
-        else:
-            part.unlink()
-    except OSError as exc:
-        raise ExportError(
-            f"{path} cannot be written: {exc}", path=str(path), reason=str(exc)
-        ) from exc

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from asr_core.doctor.context import Context
 from asr_core.doctor.finding import Finding, fail, listed, none, ok, warn
 from asr_core.doctor.versions import canns_of, major_minor, needed_hdk, version_key
+from asr_core.models.graph_folder import GRAPHS_FILE
+from asr_core.runtime.ascend_manifest import ENDING
 from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip
 
 _NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _CANN_FOLDERS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
 _OPERATORS = "opp/built-in/op_impl/ai_core/tbe"
 _GROUP = "sudo usermod -aG HwHiAiUser $USER  # then log in again"
+
+
+@dataclass(frozen=True, slots=True)
+class OmModel:
+    """One converted graph: the chip that it is for, and the CANN that converted it."""
+
+    name: str
+    soc: str
+    cann: str
 
 
 def check_devices(context: Context) -> Finding:
@@ -179,27 +192,27 @@ def check_visible(context: Context) -> Finding:
 
 def check_om_models(context: Context) -> Finding:
     """Models converted for a chip run on that chip alone, and not with an older CANN."""
-    folders = ascend_folders(context)
+    models = om_models(context)
     if not context.has_npu:
         return none("om_models", "no_npu")
-    if not folders:
+    if not models:
         return none("om_models", "no_models")
     socs = {chip.soc for chip in context.npus.chips if chip.soc}
     cann = cann_version(context)
     wrong = []
-    for folder, manifest in folders:
-        soc, made = str(manifest.get("soc", "")), str(manifest.get("cann", ""))
-        if soc and socs and soc not in socs:
-            wrong.append(f"{folder.name}: {soc}")
-        elif made and cann and version_key(made) > version_key(cann):
-            wrong.append(f"{folder.name}: CANN {made}")
+    for model in models:
+        if model.soc and socs and model.soc not in socs:
+            wrong.append(f"{model.name}: {model.soc}")
+        elif model.cann and cann and version_key(model.cann) > version_key(cann):
+            wrong.append(f"{model.name}: CANN {model.cann}")
     if wrong:
         here = listed(sorted(socs)) or "?"
-        mend = [f"./run.sh convert om <model> --soc {soc}" for soc in sorted(socs)][:1]
-        return fail("om_models", "other", *mend, names=listed(wrong), here=here, cann=cann or "?")
-    if not socs or not all(manifest.get("soc") for _, manifest in folders):
-        return warn("om_models", "untold_soc", names=listed([folder.name for folder, _ in folders]))
-    return ok("om_models", "fit", names=listed([folder.name for folder, _ in folders]))
+        mend = f"./run.sh convert om --help  # --soc {min(socs, default='<chip>')}"
+        return fail("om_models", "other", mend, names=listed(wrong), here=here, cann=cann or "?")
+    names = listed([model.name for model in models])
+    if not socs or not all(model.soc for model in models):
+        return warn("om_models", "untold_soc", names=names)
+    return ok("om_models", "fit", names=names)
 
 
 def cann_version(context: Context) -> str:
@@ -213,20 +226,26 @@ def cann_version(context: Context) -> str:
     return ""
 
 
-def ascend_folders(context: Context) -> list[tuple[Path, dict[str, Any]]]:
-    """Folders of models that were converted for Ascend, with what they say of themselves."""
-    places = [*context.settings.models.glob("*/graphs.json")]
-    if context.settings.model_dir:
-        places.append(context.settings.model_dir / "graphs.json")
+def om_models(context: Context) -> list[OmModel]:
+    """Graphs that were converted for Ascend, by what lies beside them."""
     found = []
-    for path in sorted(set(places)):
-        try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(manifest, dict) and manifest.get("runtime") == "ascend":
-            found.append((path.parent, manifest))
+    for folder in context.model_folders:
+        files = sorted(folder.glob(f"*{ENDING}"))
+        for path in files or [folder / GRAPHS_FILE]:
+            manifest = _read(path)
+            if files or manifest.get("runtime") == "ascend":
+                graph = f"/{path.name.removesuffix(ENDING)}" if files else ""
+                soc, cann = (str(manifest.get(key, "")) for key in ("soc", "cann"))
+                found.append(OmModel(f"{folder.name}{graph}", soc, cann))
     return found
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def _cann_home(context: Context) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from asr_core.doctor.host import Host
 from asr_core.engine import Engine, ModelStatus
@@ -63,6 +64,15 @@ class Context:
     def model(self) -> ModelStatus | None:
         """The recognizer in use."""
         return next((model for model in self.models if model.active), None)
+
+    @cached_property
+    def model_folders(self) -> tuple[Path, ...]:
+        """Folders of models, whoever put them there."""
+        named = {model.path for model in self.models}
+        if self.settings.model_dir is not None:
+            named.add(self.settings.model_dir)
+        named.update(self.settings.models.glob("[!.]*"))
+        return tuple(sorted(path for path in named if path.is_dir()))
 
     @cached_property
     def has_npu(self) -> bool:

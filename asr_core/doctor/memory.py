@@ -127,7 +127,7 @@ def beam_mb(context: Context) -> int:
     """What a batch keeps beside the model: the beams of its windows, or its segments."""
     model = context.model
     windows = context.settings.batch_windows
-    if model is not None and not model.name.startswith("whisper"):
+    if model is not None and model.family != "whisper":
         return windows * 2 * _SEGMENT_MB
     return windows * _BEAMS * _BEAM_MB
 

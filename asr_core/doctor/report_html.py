@@ -64,14 +64,14 @@ def _section(name: str, title: str, findings: Sequence[Finding], locale: str) ->
 
 
 def _article(finding: Finding, locale: str, *, is_open: bool) -> str:
-    """One finding; why it matters and what mends it stand in the list of what is to do."""
+    """One finding; for what is to do, why and what mends it stand in the list at the top."""
     state = finding.state.value
     parts = [
         f'<article class="{state}"><span class="badge">'
         f"{escape(message(f'doctor.state.{state}', locale))}</span><div>"
         f"<h3>{escape(title_of(finding, locale))}</h3><p>{escape(found_of(finding, locale))}</p>"
     ]
-    if is_open or finding.state not in (State.WARN, State.FAIL):
+    if is_open or finding.state is State.OK:
         parts.append(f'<p class="soft">{escape(why_of(finding, locale))}</p>')
     if is_open and finding.mend:
         parts.append(f"<pre>{escape(chr(10).join(finding.mend))}</pre>")

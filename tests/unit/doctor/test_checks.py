@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import socket
 import threading
@@ -15,6 +16,7 @@ import pytest
 from asr_core.doctor import ascend, memory, models, processor, service, software, sound
 from asr_core.doctor.finding import State
 from asr_core.errors import StoreError
+from asr_core.runtime.ascend_manifest import OmFile, OmGraph, OmTensor, write_om_graph
 from asr_core.runtime.command import Answer
 from tests.unit.doctor.conftest import Examine
 from tests.unit.doctor.machines import (
@@ -428,8 +430,60 @@ def test_converted_models_are_held_against_the_chip(
 
 def test_the_mending_of_a_model_names_the_chip_that_is_here(context: Examine, arm: Machine) -> None:
     finding = converted(context, arm, {"runtime": "ascend", "soc": "Ascend910B"})
-    assert "Ascend310P3" in finding.mend[0]
+    assert "--soc Ascend310P3" in finding.mend[0]
     assert finding.values["names"] == "升腾模型: Ascend910B"
+
+
+def om_graph(folder: Path, soc: str) -> None:
+    """A graph as conversion leaves it."""
+    folder.mkdir(parents=True)
+    (folder / "encode.om").write_bytes(b"12345")
+    write_om_graph(
+        OmGraph(
+            folder=folder,
+            graph="encode",
+            mode="static",
+            soc=soc,
+            cann="8.3.RC1",
+            precision="fp16",
+            source_sha256="0" * 64,
+            batch="batch",
+            inputs=(OmTensor("features", "float32", ("batch", "frames", 560)),),
+            outputs=(OmTensor("alphas", "float32", ("batch", "frames")),),
+            files=(
+                OmFile(
+                    "encode.om",
+                    hashlib.sha256(b"12345").hexdigest(),
+                    5,
+                    ({"batch": 1, "frames": 64},),
+                ),
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize(("soc", "state"), [("Ascend310P3", OK), ("Ascend910B3", FAIL)])
+def test_each_graph_of_a_converted_model_is_held_against_the_chip(
+    context: Examine, arm: Machine, soc: str, state: State
+) -> None:
+    made = context(arm)
+    om_graph(made.settings.models / "升腾", soc)
+    finding = ascend.check_om_models(made)
+    assert finding.state is state
+    assert "升腾/encode" in finding.values["names"]
+
+
+def test_a_graph_with_another_content_is_found(context: Examine, x86: Machine) -> None:
+    made = context(x86)
+    folder = made.settings.models / "升腾"
+    om_graph(folder, "Ascend310P3")
+    right = models.check_hashes(context(x86))
+    assert (right.state, right.values) == (OK, {"names": "升腾"})
+    (folder / "encode.om").write_bytes(b"12346")
+    wrong = models.check_hashes(context(x86))
+    assert (wrong.state, wrong.values) == (FAIL, {"names": "升腾/encode.om"})
+    (folder / "encode.om").unlink()
+    assert models.check_hashes(context(x86)).found == "unreadable"
 
 
 def test_beam_buffers_count_against_the_limit(context: Examine, x86: Machine) -> None:
