@@ -130,6 +130,7 @@ class ModelDoor:
             is_recognizer=model.is_recognizer,
             hears_hotwords=model.hears_hotwords,
             backend=info.backend if info else "",
+            runtime=model.runtime,
             brought=model.brought,
             setting=model.setting,
         )

@@ -40,6 +40,7 @@ class ShelfModel:
         brought: whether the user typed the folder in.
         setting: variable that names the folder; empty where none does.
         hears_hotwords: whether the network itself takes hotwords.
+        runtime: what executes it, as a brought folder tells.
     """
 
     entry: ModelEntry
@@ -49,6 +50,7 @@ class ShelfModel:
     brought: bool
     setting: str
     hears_hotwords: bool
+    runtime: str = ""
 
     @property
     def is_recognizer(self) -> bool:
@@ -244,6 +246,7 @@ class ModelShelf:
             brought=True,
             setting="",
             hears_hotwords=facts.hears_hotwords,
+            runtime=facts.runtime,
         )
 
     def _name_for(self, facts: FolderFacts) -> str:

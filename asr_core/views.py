@@ -59,6 +59,7 @@ class ModelStatus:
         is_recognizer: whether it turns speech into text.
         hears_hotwords: whether the network itself takes hotwords.
         backend: what runs it (``onnxruntime int8``); empty while it is not loaded.
+        runtime: what runs it, as its folder tells; empty where that is not known.
         brought: whether its folder was typed in.
         setting: variable that names its folder; empty where none does.
     """
@@ -74,6 +75,7 @@ class ModelStatus:
     is_recognizer: bool
     hears_hotwords: bool
     backend: str
+    runtime: str
     brought: bool
     setting: str
 

@@ -22,6 +22,7 @@ from ui.tabs.dictation import build_dictation_tab
 from ui.tabs.evaluate import build_evaluate_tab
 from ui.tabs.file import build_file_tab
 from ui.tabs.history import build_history_tab
+from ui.tabs.models import ModelPickers
 from ui.tabs.parts import queued
 from ui.tabs.system import build_header, build_system_tab
 from ui.theme import TingluTheme
@@ -38,6 +39,7 @@ SCRIPTS = (
     "batch",
     "folders",
     "lists",
+    "models",
     "compare",
     "page",
 )
@@ -64,23 +66,25 @@ def build_app(engine: Engine, settings: Settings) -> Any:
     ) as demo:
         build_header(page, demo)
         job = _remembered("tinglu-job")
+        pickers = ModelPickers(page)
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab(label("tab_file"), id="file", render_children=True):
-                others = build_file_tab(page, demo, job)
+                others = build_file_tab(page, demo, job, pickers)
             with gr.Tab(label("tab_dictation"), id="dictation", render_children=True):
-                build_dictation_tab(page)
+                build_dictation_tab(page, pickers)
             with gr.Tab(label("tab_batch"), id="batch", render_children=True) as batch:
-                table = build_batch_tab(page, demo, batch)
+                table = build_batch_tab(page, demo, batch, pickers)
             with gr.Tab(label("tab_history"), id="history", render_children=True) as history:
                 transcript = build_history_tab(page, history)
             with gr.Tab(label("tab_evaluate"), id="evaluate", render_children=True) as evaluate:
                 build_evaluate_tab(page, evaluate)
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
-                build_system_tab(page, system)
+                build_system_tab(page, system, pickers)
         rows, timer = table
         jump = queued(trigger_mode="always_last")
         rows.open_row(guarded_event(page, history_tab.jump), None, [tabs, transcript], **jump)
         others.open_batch(guarded_event(page, batch_tab.jump), None, [tabs, rows, timer], **jump)
+        pickers.refresh(demo.load)
     demo.queue(max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS)
     return demo
 

@@ -19,6 +19,8 @@ from ui.view import to_json
 
 logger = logging.getLogger(__name__)
 
+_LOCAL = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -49,6 +51,43 @@ def guarded_event(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]
     def call(request: gr.Request, event: gr.EventData, *inputs: Any) -> Any:
         data: Mapping[str, Any] = event._data if isinstance(event._data, dict) else {}
         return _run(page, handler, request, (data, *inputs))
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def may_administer(request: gr.Request) -> bool:
+    """Whether a visitor may change the installation.
+
+    There is no log-in: it is whoever sits at the server itself, not behind a proxy.
+    """
+    forwarded = any(name in request.headers for name in ("x-forwarded-for", "forwarded"))
+    host = getattr(request.client, "host", "")
+    return not forwarded and host in _LOCAL
+
+
+def guarded_admin(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``handler(page, locale, event, *inputs)``, for visitors who may administer.
+
+    Raises:
+        gr.Error: from the wrapped function; a refusal for everybody else.
+    """
+
+    def call(request: gr.Request, event: gr.EventData, *inputs: Any) -> Any:
+        if not may_administer(request):
+            raise refusal("page.admin_only", locale_of(request.headers, page.settings.locale))
+        data: Mapping[str, Any] = event._data if isinstance(event._data, dict) else {}
+        return _run(page, handler, request, (data, *inputs))
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def guarded_with_rights(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``handler(page, locale, may_administer)``, which shows what the visitor may change."""
+
+    def call(request: gr.Request) -> Any:
+        return _run(page, handler, request, (may_administer(request),))
 
     call.__name__ = handler.__name__
     return call

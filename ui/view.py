@@ -244,8 +244,8 @@ def batch_row(batch: Batch) -> View:
     }
 
 
-def model_title(name: str, locale: str) -> str:
-    return optional_message(f"model.{name}", locale, name)
+def model_title(name: str, locale: str, fallback: str = "") -> str:
+    return optional_message(f"model.{name}", locale, fallback or name)
 
 
 def status_view(status: EngineStatus, locale: str) -> View:

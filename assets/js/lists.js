@@ -97,17 +97,8 @@
           el("dt", { text: name }),
           el("dd", {}, el("span", { text: value }), more ? el("small", { class: "tl-muted", text: more }) : null),
         ]))));
-      const models = el("section", { class: "tl-card tl-wide" }, el("h2", { class: "tl-name", text: t("models.title") }),
-        el("table", { class: "tl-table" },
-          el("thead", {}, el("tr", {}, ...["name", "size", "licence", "state"].map((key) => el("th", { scope: "col", text: t(`models.${key}`) })))),
-          el("tbody", {}, ...view.models.map((model) => el("tr", {},
-            el("td", {}, el("span", { text: model.title }), el("small", { class: "tl-muted tl-path", text: model.path })),
-            el("td", { class: "tl-cell-time", text: model.size }),
-            el("td", { text: model.licence }),
-            el("td", {}, el("span", { class: `tl-badge tl-is-${model.state}`, text: t(`models.${model.state}`) }),
-              model.active ? el("span", { class: "tl-badge tl-is-active", text: t("models.active") }) : null))))));
       root.className = "tl-root tl-cards";
-      root.replaceChildren(models, ...cards);
+      root.replaceChildren(...cards);
     },
   }));
 })();

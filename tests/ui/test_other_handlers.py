@@ -15,7 +15,7 @@ from tests.seeding import MEETING, fail, finish, queue, sentence, transcript
 from tests.unit.runtime import smi_outputs
 from tests.waiting import wait_until
 from ui.guard import Page
-from ui.handlers import dictation, system
+from ui.handlers import dictation, models, system
 from ui.handlers import history as history_tab
 
 SAID = transcript((sentence("今天天气很好", 0, marks="。"),))
@@ -176,7 +176,7 @@ def test_header_tells_why_the_engine_is_unavailable(tmp_path):
 
 
 @pytest.mark.parametrize("locale", ["zh-CN", "en"])
-def test_overview_names_folders_memory_and_models(page, history, settings, recording, locale):
+def test_overview_names_folders_and_memory(page, history, settings, recording, locale):
     queue(history, recording)
     view = system.overview(page, locale)
     cards = {card["id"]: card["rows"] for card in view["cards"]}
@@ -184,9 +184,18 @@ def test_overview_names_folders_memory_and_models(page, history, settings, recor
     assert [str(settings.recordings), size] in [row[1:] for row in cards["data"]]
     assert any(re.fullmatch(r"[\d.]+ [MG]B / [\d.]+ [GT]B", row[1]) for row in cards["machine"])
     assert {"tinglu", "gradio"} <= {row[0] for row in cards["versions"]}
+
+
+@pytest.mark.parametrize("locale", ["zh-CN", "en"])
+def test_models_are_listed_with_what_may_be_done(page, settings, locale):
+    view = models.listing(page, locale, True)
     rows = {row["name"]: row for row in view["models"]}
-    assert [name for name, row in rows.items() if row["active"]] == ["whisper-base"]
+    assert list(rows)[:2] == ["whisper-base", "seaco-paraformer"]
+    assert (rows["whisper-base"]["active"], rows["seaco-paraformer"]["active"]) == (True, False)
     assert (rows["whisper-base"]["size"], rows["ct-punc"]["size"]) == ("141 MB", "–")
+    lacking = rows["seaco-paraformer"]
+    told = (lacking["state"], lacking["may_install"], lacking["may_use"], lacking["path"])
+    assert told == ("missing", True, False, str(settings.models / "seaco-paraformer"))
 
 
 @pytest.mark.parametrize(

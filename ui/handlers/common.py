@@ -18,8 +18,8 @@ from ui.view import View
 
 logger = logging.getLogger(__name__)
 
-WRITTEN = ("dates", "clock", "percent", "polish")
-"""Choices of how a text is written, in the order of the form."""
+WRITTEN = ("dates", "clock", "percent", "polish", "model")
+"""Choices of how a text is written, and by which model, in the order of the form."""
 
 AUTO = "auto"
 """The choice of a form that leaves it to the program."""
@@ -58,11 +58,13 @@ def options_from(
     Args:
         hotwords: one a line.
         punctuation: see :class:`TranscribeOptions`, as the others.
-        written: whose punctuation, how dates, clock times and shares are written, what is polished.
+        written: whose punctuation, how dates, clock times and shares are written, what is
+            polished, and which model recognizes.
     """
     marks, *chosen = written or (AUTO,)
     styles: dict[str, Any] = dict(zip(WRITTEN, chosen, strict=False))
     styles["polish"] = tuple(styles.get("polish") or ())
+    styles["model"] = styles.get("model") or ""
     return TranscribeOptions(
         vad=None if vad == AUTO else vad,
         itn=itn,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ui.view import View
 
 
 def recorded(
-    page: Page, locale: str, path: str | None, hotwords: str = ""
+    page: Page, locale: str, path: str | None, hotwords: str = "", model: str | None = None
 ) -> tuple[Any, Any, gr.Timer, None]:
     """Queue what was just recorded and make the recorder ready for the next words.
 
@@ -27,7 +28,8 @@ def recorded(
     if path is None:
         return gr.skip(), gr.skip(), gr.skip(), None
     name = recorded_name(path, time.localtime(), locale)
-    job = page.engine.submit(Path(path), options_from(hotwords), name=name, origin="dictation")
+    options = replace(options_from(hotwords), model=model or "")
+    job = page.engine.submit(Path(path), options, name=name, origin="dictation")
     return job.id, _status(page, locale, job.id), gr.Timer(active=True), None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asr_core.engine import EngineStatus, ModelStatus, SystemInfo
+from asr_core.engine import EngineStatus, SystemInfo
 from asr_core.messages import message
 from ui import view
 from ui.guard import Page
@@ -28,7 +28,6 @@ def overview(page: Page, locale: str) -> View:
             _card("data", _data_rows(system, locale), locale),
             _card("versions", _version_rows(system, locale), locale),
         ],
-        "models": [_model_row(model, locale) for model in page.engine.models()],
     }
 
 
@@ -109,15 +108,3 @@ def _version_rows(system: SystemInfo, locale: str) -> list[list[str]]:
         rows = [row for row in rows if row[0].lower() != "mindspore"]
         rows.append(["MindSpore", note])
     return rows
-
-
-def _model_row(model: ModelStatus, locale: str) -> View:
-    return {
-        "name": model.name,
-        "title": optional_message(f"model.{model.name}", locale, model.title),
-        "licence": model.licence,
-        "size": "–" if model.size_bytes is None else readable_bytes(model.size_bytes),
-        "state": model.state,
-        "active": model.active,
-        "path": str(model.path),
-    }

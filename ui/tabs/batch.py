@@ -11,11 +11,11 @@ from ui import view
 from ui.guard import Page, guarded, guarded_event
 from ui.handlers import batch as handlers
 from ui.i18n import label
+from ui.tabs.models import ModelPickers
 from ui.tabs.parts import (
     POLL_S,
     build_choice,
     build_component,
-    build_hotwords,
     build_more_options,
     build_switch,
     queued,
@@ -37,7 +37,9 @@ class _Form:
     start: gr.Button
 
 
-def build_batch_tab(page: Page, demo: gr.Blocks, tab: gr.Tab) -> tuple[gr.HTML, gr.Timer]:
+def build_batch_tab(
+    page: Page, demo: gr.Blocks, tab: gr.Tab, pickers: ModelPickers
+) -> tuple[gr.HTML, gr.Timer]:
     """Lay out and wire the tab.
 
     Returns:
@@ -45,7 +47,7 @@ def build_batch_tab(page: Page, demo: gr.Blocks, tab: gr.Tab) -> tuple[gr.HTML, 
     """
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
-            form = _build_form(page)
+            form = _build_form(page, pickers)
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             rows = build_component(
                 "batch",
@@ -62,7 +64,7 @@ def build_batch_tab(page: Page, demo: gr.Blocks, tab: gr.Tab) -> tuple[gr.HTML, 
     return rows, timer
 
 
-def _build_form(page: Page) -> _Form:
+def _build_form(page: Page, pickers: ModelPickers) -> _Form:
     """Without configured folders only files can be sent, and nothing speaks of folders."""
     has_roots = bool(page.engine.batch_roots())
     origins = [handlers.FOLDER, handlers.UPLOAD] if has_roots else [handlers.UPLOAD]
@@ -87,8 +89,8 @@ def _build_form(page: Page) -> _Form:
             elem_id="batch-existing",
         )
         folder_fields = _build_folder_options(has_roots)
-        hotwords = build_hotwords("batch")
-        more = build_more_options(page, "batch")
+        model, hotwords = pickers.build("batch")
+        more = build_more_options(page, "batch", model)
         start = gr.Button(label("start_batch"), variant="primary", elem_id="batch-start")
     folder = gr.Textbox("", visible=False)
     chosen = [origin, folder, files, formats, existing, *folder_fields]

@@ -7,10 +7,11 @@ import gradio as gr
 from ui.guard import Page, guarded
 from ui.handlers import dictation as handlers
 from ui.i18n import label
-from ui.tabs.parts import POLL_S, build_component, build_hotwords, queued, quiet
+from ui.tabs.models import ModelPickers
+from ui.tabs.parts import POLL_S, build_component, queued, quiet
 
 
-def build_dictation_tab(page: Page) -> None:
+def build_dictation_tab(page: Page, pickers: ModelPickers) -> None:
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
             with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
@@ -31,7 +32,7 @@ def build_dictation_tab(page: Page) -> None:
                     elem_classes=["tl-switch"],
                     elem_id="dictation-append",
                 )
-                hotwords = build_hotwords("dictation")
+                model, hotwords = pickers.build("dictation")
             build_component("insecure", "dictation-insecure")
         with (
             gr.Column(elem_classes=["tl-main"], min_width=280),
@@ -51,7 +52,8 @@ def build_dictation_tab(page: Page) -> None:
     job = gr.State("")
     timer = gr.Timer(POLL_S, active=False)
     start = guarded(page, handlers.recorded)
-    recorded.stop_recording(start, [recorded, hotwords], [job, status, timer, recorded], **queued())
+    inputs, outputs = [recorded, hotwords, model], [job, status, timer, recorded]
+    recorded.stop_recording(start, inputs, outputs, **queued())
     poll = guarded(page, handlers.poll)
     timer.tick(poll, [job, text, append], [status, text, timer], **quiet())
     clear.click(guarded(page, handlers.clear), None, [text, status], **quiet())

@@ -10,12 +10,12 @@ import gradio as gr
 from ui.guard import Page, guarded, guarded_event
 from ui.handlers import file as handlers
 from ui.i18n import label
+from ui.tabs.models import ModelPickers
 from ui.tabs.parts import (
     POLL_S,
     MoreOptions,
     TranscriptPanel,
     build_component,
-    build_hotwords,
     build_more_options,
     build_transcript_panel,
     queued,
@@ -37,7 +37,9 @@ OTHERS_S = 3.0
 """How often the list of other jobs is renewed."""
 
 
-def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> gr.HTML:
+def build_file_tab(
+    page: Page, demo: gr.Blocks, job: gr.BrowserState, pickers: ModelPickers
+) -> gr.HTML:
     """Lay out and wire the tab; ``job`` holds the id of this browser's last job.
 
     Returns:
@@ -45,7 +47,7 @@ def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> gr.HTML
     """
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
-            form = _build_form(page)
+            form = _build_form(page, pickers)
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             others = build_component("jobs", "file-jobs", events="'attach' 'open_batch'")
             panel = build_transcript_panel(page, "file", empty="empty.hint", follows=True)
@@ -57,7 +59,7 @@ def build_file_tab(page: Page, demo: gr.Blocks, job: gr.BrowserState) -> gr.HTML
     return others
 
 
-def _build_form(page: Page) -> _Form:
+def _build_form(page: Page, pickers: ModelPickers) -> _Form:
     with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
         upload = gr.File(show_label=False, label=label("upload"), height=140, elem_id="file-upload")
         gr.Markdown(label("upload_hint"), elem_classes=["tl-hint"])
@@ -74,8 +76,8 @@ def _build_form(page: Page) -> _Form:
                 elem_id="file-microphone",
             )
         sample = gr.Button(label("sample"), size="sm", elem_id="file-sample")
-        hotwords = build_hotwords("file")
-        more = build_more_options(page, "file")
+        model, hotwords = pickers.build("file")
+        more = build_more_options(page, "file", model)
         start = gr.Button(label("start"), variant="primary", elem_id="file-start")
     return _Form(upload, recorded, sample, hotwords, more, start)
 

@@ -75,8 +75,8 @@ class MoreOptions:
         return [self.punctuation, self.itn, self.vad, self.channels, self.track, *self.written]
 
 
-def build_more_options(page: Page, name: str) -> MoreOptions:
-    """A closed box with the choices; their ids begin with ``name``."""
+def build_more_options(page: Page, name: str, model: gr.Dropdown) -> MoreOptions:
+    """A closed box with the choices; their ids begin with ``name``. The model stands above it."""
     with gr.Accordion(label("more"), open=False, elem_id=f"{name}-more", elem_classes=["tl-fold"]):
         punctuation = build_switch("punctuation", name)
         marks = build_choice("marks", name, ["auto", *page.engine.punctuation_choices()])
@@ -101,7 +101,7 @@ def build_more_options(page: Page, name: str) -> MoreOptions:
             elem_id=f"{name}-track",
         )
     return MoreOptions(
-        punctuation, itn, vad, channels, track, (marks, dates, clock, percent, polish)
+        punctuation, itn, vad, channels, track, (marks, dates, clock, percent, polish, model)
     )
 
 
