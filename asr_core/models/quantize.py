@@ -212,7 +212,7 @@ class _ColumnMaker:
             kind = "DynamicQuantizeLinear"
             made.append(helper.make_node(kind, [x], [numbers, scale, zero], f"{x}_{kind}"))
         given = [numbers, f"{matrix}_quantized", zero, f"{matrix}_zero"]
-        whole, real, both = (f"{result}_{part}" for part in ("whole", "real", "scale"))
+        whole, real, both = (f"{result}_{part}" for part in ("whole", "real", "both_scales"))
         made += [
             helper.make_node("MatMulInteger", given, [whole], whole),
             helper.make_node("Cast", [whole], [real], real, to=TensorProto.FLOAT),
