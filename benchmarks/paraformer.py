@@ -1,23 +1,27 @@
-"""Speed of Paraformer on FunASR's graphs, in alternating rounds on the same sentences and threads.
+"""Speed of Paraformer in alternating rounds on the same sentences, threads and weights.
 
 Ours are timed as the application uses them: waveforms in, tokens with times out. "Bare" is ONNX
-Runtime on the same graph with features made before, one sentence after the other. With the Python
-of an environment that has funasr-onnx, its ``SeacoParaformer`` runs on the same waveforms, in a
-process of its own.
+Runtime on FunASR's graph with features made before, one sentence after the other. ``--graphs``
+adds folders that ``convert onnx`` wrote, ``--mindspore`` FunASR's checkpoint in MindSpore. With the
+Python of an environment that has funasr-onnx and funasr, their ``SeacoParaformer`` and
+``AutoModel`` run on the same waveforms, each in a process of its own.
 
-    .venv/bin/python -m benchmarks.paraformer FOLDER [--recording FILE] [--reference-python PATH]
-        [--threads 2] [--sentences 20] [--hotwords 100] [--rounds 3]
+    .venv/bin/python -m benchmarks.paraformer FOLDER [--graphs FOLDER ...] [--mindspore]
+        [--reference-python PATH] [--automodel BATCH] [--recording FILE] [--threads 2]
+        [--sentences 20] [--hotwords 100] [--rounds 3]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +40,9 @@ SAMPLE = next((Path(__file__).parents[1] / "assets" / "sample").glob("*.flac"))
 SHORTEST_S, LONGEST_S = 2.0, 8.0
 HOTWORD_CHARACTERS = 3
 
-REFERENCE = """
+Contestants = dict[str, Callable[[], float]]
+
+FUNASR_ONNX = """
 import json, sys, time
 import numpy as np
 from funasr_onnx import SeacoParaformer
@@ -51,42 +57,85 @@ for words in sys.stdin:
     print(json.dumps(time.perf_counter() - start), flush=True)
 """
 
+AUTOMODEL = """
+import contextlib, io, json, sys, time
+import numpy as np
+import torch
+
+out, sys.stdout = sys.stdout, sys.stderr
+from funasr import AutoModel
+
+folder, threads, batch = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+torch.set_num_threads(threads)
+model = AutoModel(model=folder, device="cpu", ncpu=threads, disable_update=True, disable_pbar=True)
+waveforms = [torch.from_numpy(part) for part in np.load(sys.argv[1]).values()]
+for words in sys.stdin:
+    start = time.perf_counter()
+    model.generate(input=waveforms, batch_size=batch, hotword=words.strip() or None)
+    print(json.dumps(time.perf_counter() - start), file=out, flush=True)
+"""
+
 
 def main() -> None:
+    arguments = parse()
+    folder = open_folder(arguments.folder, name=arguments.folder.name)
+    waveforms = cut(arguments.recording, arguments.sentences)
+    words = hotwords(folder, arguments.hotwords)
+    audio_s = sum(map(len, waveforms)) / SAMPLE_RATE_HZ
+    print(f"{describe_machine()}, {arguments.threads} threads")
+    contestants: Contestants = {"bare": bare(folder, waveforms, arguments.threads)}
+    recognizers = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, (path, runtime) in ours_to_open(arguments).items():
+            recognizer = opened(name, path, runtime, arguments.threads)
+            recognizers.append(recognizer)
+            contestants[name] = ours(recognizer, waveforms, ())
+            if recognizer.supports_hotwords:
+                contestants[f"{name}, {len(words)} hotwords"] = ours(recognizer, waveforms, words)
+        if arguments.reference_python:
+            path = Path(temporary) / "waveforms.npz"
+            np.savez(path, *waveforms)
+            contestants |= references(arguments, folder, path)
+        report(contestants, arguments.rounds, audio_s)
+    print(f"{resident_mib():.0f} MiB at the end")
+    for recognizer in recognizers:
+        recognizer.close()
+
+
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--graphs", type=Path, nargs="+", default=[])
+    parser.add_argument("--mindspore", action="store_true")
     parser.add_argument("--recording", type=Path, default=SAMPLE)
     parser.add_argument("--reference-python", type=Path)
+    parser.add_argument("--automodel", type=int, default=1, help="sentences in a batch of it")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--sentences", type=int, default=20)
     parser.add_argument("--hotwords", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
-    folder = open_folder(arguments.folder, name=arguments.folder.name)
-    waveforms = cut(arguments.recording, arguments.sentences)
-    words = hotwords(folder, arguments.hotwords)
+    return parser.parse_args()
+
+
+def ours_to_open(arguments: argparse.Namespace) -> Mapping[str, tuple[Path, str]]:
+    """Folder and runtime of each of ours, by the name in the report."""
+    chosen = {"ours, FunASR's graph": (arguments.folder, "onnxruntime")}
+    chosen |= {f"ours, {path.name}": (path, "onnxruntime") for path in arguments.graphs}
+    if arguments.mindspore:
+        chosen["ours, MindSpore"] = (arguments.folder, "mindspore")
+    return chosen
+
+
+def opened(name: str, path: Path, runtime: str, threads: int) -> ParaformerRecognizer:
     start, before_mib = time.perf_counter(), resident_mib()
     recognizer = ParaformerRecognizer(
-        arguments.folder, name="paraformer", threads=arguments.threads, batch_segments=8
+        path, name="paraformer", threads=threads, batch_segments=8, runtime=runtime
     )
-    print(describe_machine())
-    print(f"{recognizer.info.backend}, {arguments.threads} threads, ", end="")
-    print(f"loaded in {time.perf_counter() - start:.1f} s, {resident_mib() - before_mib:.0f} MiB")
-    contestants = {
-        "bare": bare(folder, waveforms, arguments.threads),
-        "ours": ours(recognizer, waveforms, ()),
-    }
-    if recognizer.supports_hotwords:
-        contestants[f"ours, {len(words)} hotwords"] = ours(recognizer, waveforms, words)
-    audio_s = sum(map(len, waveforms)) / SAMPLE_RATE_HZ
-    with tempfile.TemporaryDirectory() as temporary:
-        if arguments.reference_python:
-            path = Path(temporary) / "waveforms.npz"
-            np.savez(path, *waveforms)
-            contestants["funasr-onnx"] = reference(arguments, folder, path)
-        report(contestants, arguments.rounds, audio_s)
-    print(f"{resident_mib():.0f} MiB at the end")
-    recognizer.close()
+    print(
+        f"{name}: {recognizer.info.backend}, loaded in {time.perf_counter() - start:.1f} s,"
+        f" {resident_mib() - before_mib:.0f} MiB, peak so far {peak_mib():.0f} MiB"
+    )
+    return recognizer
 
 
 def cut(recording: Path, count: int) -> list[np.ndarray]:
@@ -145,29 +194,41 @@ def bare(folder: FunasrFolder, waveforms: list[np.ndarray], threads: int) -> Cal
     return run
 
 
-def reference(
-    arguments: argparse.Namespace, folder: FunasrFolder, waveforms: Path
-) -> Callable[[], float]:
+def references(arguments: argparse.Namespace, folder: FunasrFolder, waveforms: Path) -> Contestants:
+    """FunASR's own, each in a process."""
     quantized = "quant" in folder.network.stem
-    command = [str(arguments.reference_python), "-c", REFERENCE, str(waveforms)]
-    command += [str(arguments.folder), str(arguments.threads), str(quantized)]
-    word = hotwords(folder, 1)[0]
+    threads = str(arguments.threads)
+    made = {
+        "funasr-onnx": (FUNASR_ONNX, [threads, str(quantized)], hotwords(folder, 1)[0]),
+        "AutoModel fp32": (AUTOMODEL, [threads, str(arguments.automodel)], ""),
+    }
+    return {
+        name: reference(arguments, code, [str(waveforms), str(arguments.folder), *values], word)
+        for name, (code, values, word) in made.items()
+    }
+
+
+def reference(
+    arguments: argparse.Namespace, code: str, values: list[str], word: str
+) -> Callable[[], float]:
+    threads = str(arguments.threads)
+    process = subprocess.Popen(
+        [str(arguments.reference_python), "-c", code, *values],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": threads},
+        text=True,
+    )
 
     def run() -> float:
         process.stdin.write(f"{word}\n")
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:
-            raise SystemExit(f"funasr-onnx failed; its command was {command}")
+            raise SystemExit(f"A reference failed; it was called with {values}")
         return float(json.loads(line))
 
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
     return run
 
 
@@ -182,13 +243,17 @@ def report(contestants: dict[str, Callable[[], float]], rounds: int, audio_s: fl
     print(f"{audio_s:.0f} s of audio, best and median of {rounds} rounds")
     for name, seconds in times.items():
         print(
-            f"{name:24} RTF {best[name] / audio_s:.4f} ({statistics.median(seconds) / audio_s:.4f})"
+            f"{name:40} RTF {best[name] / audio_s:.4f} ({statistics.median(seconds) / audio_s:.4f})"
             f"  {best[name] / best['bare']:.2f} times bare"
         )
 
 
 def resident_mib() -> float:
     return float(psutil.Process().memory_info().rss) / 2**20
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":
