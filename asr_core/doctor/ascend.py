@@ -33,10 +33,10 @@ class OmModel:
 
 def check_devices(context: Context) -> Finding:
     report = context.npus
-    if not context.has_npu:
+    if context.no_device:
         if context.settings.device.startswith("npu"):
             return fail("npu_devices", "wanted", "export ASR_DEVICE=cpu")
-        return none("npu_devices", "no_npu")
+        return none("npu_devices", context.no_device)
     if report.state == "absent":
         return fail("npu_devices", "no_command", "export PATH=$PATH:/usr/local/bin:/usr/local/sbin")
     if report.state != "ok":
@@ -55,8 +55,8 @@ def check_devices(context: Context) -> Finding:
 
 def check_nodes(context: Context) -> Finding:
     host = context.host
-    if not context.has_npu:
-        return none("npu_nodes", "no_npu")
+    if context.no_device:
+        return none("npu_nodes", context.no_device)
     devices = host.names("/dev", "davinci[0-9]*")
     missing = [name for name in _NODES if not host.exists(f"/dev/{name}")]
     if not devices or missing:
@@ -77,8 +77,8 @@ def check_nodes(context: Context) -> Finding:
 
 def check_driver(context: Context) -> Finding:
     """Driver and firmware, each from its own ``version.info``."""
-    if not context.has_npu:
-        return none("npu_driver", "no_npu")
+    if context.no_device:
+        return none("npu_driver", context.no_device)
     driver = context.host.fields(f"{_driver_folder(context)}/driver/version.info", "=")
     firmware = context.host.fields(f"{_driver_folder(context)}/firmware/version.info", "=")
     version, firm = driver.get("Version", ""), firmware.get("Version", "")
@@ -98,8 +98,8 @@ def check_driver(context: Context) -> Finding:
 
 
 def check_cann(context: Context) -> Finding:
-    if not context.has_npu:
-        return none("cann", "no_npu")
+    if context.no_cann:
+        return none("cann", context.no_cann)
     home = _cann_home(context)
     installed = [folder for folder in _CANN_FOLDERS if context.host.exists(folder)]
     if not home and installed:
@@ -117,8 +117,8 @@ def check_cann(context: Context) -> Finding:
 def check_cann_paths(context: Context) -> Finding:
     """The variables that CANN's own script sets."""
     home, host = _cann_home(context), context.host
-    if not context.has_npu:
-        return none("cann_paths", "no_npu")
+    if context.no_cann:
+        return none("cann_paths", context.no_cann)
     if not home:
         return none("cann_paths", "no_cann")
     wrong = []
@@ -128,7 +128,7 @@ def check_cann_paths(context: Context) -> Finding:
     libraries = host.environ.get("LD_LIBRARY_PATH", "").split(":")
     if not any(part.rstrip("/").endswith("/lib64") and home in part for part in libraries):
         wrong.append(f"LD_LIBRARY_PATH ({home}/lib64)")
-    if not any("driver/lib64" in part for part in libraries):
+    if context.has_device and not any("driver/lib64" in part for part in libraries):
         wrong.append("LD_LIBRARY_PATH (driver/lib64)")
     python = host.environ.get("PYTHONPATH", "").split(":")
     if not any(part.rstrip("/").endswith(_OPERATORS) for part in python):
@@ -142,8 +142,8 @@ def check_cann_paths(context: Context) -> Finding:
 
 def check_cann_driver(context: Context) -> Finding:
     """Whether the driver is new enough for CANN."""
-    if not context.has_npu:
-        return none("cann_driver", "no_npu")
+    if context.no_device:
+        return none("cann_driver", context.no_device)
     cann = cann_version(context)
     folder = _driver_folder(context)
     driver = context.host.fields(f"{folder}/driver/version.info", "=").get("Version", "")
@@ -162,8 +162,8 @@ def check_cann_driver(context: Context) -> Finding:
 def check_mindspore(context: Context) -> Finding:
     """Whether MindSpore runs with this CANN."""
     mindspore = context.host.package("mindspore")
-    if not context.has_npu:
-        return none("mindspore_cann", "no_npu")
+    if context.no_cann:
+        return none("mindspore_cann", context.no_cann)
     cann = cann_version(context)
     if not mindspore or not cann:
         return none("mindspore_cann", "untold")
@@ -180,8 +180,8 @@ def check_mindspore(context: Context) -> Finding:
 def check_visible(context: Context) -> Finding:
     """``ASCEND_RT_VISIBLE_DEVICES`` is read up to its first mistake."""
     value = context.host.environ.get("ASCEND_RT_VISIBLE_DEVICES")
-    if not context.has_npu:
-        return none("npu_visible", "no_npu")
+    if context.no_device:
+        return none("npu_visible", context.no_device)
     if value is None:
         return ok("npu_visible", "all")
     numbers = [int(part) for part in value.split(",")] if _is_list(value) else []
@@ -193,8 +193,8 @@ def check_visible(context: Context) -> Finding:
 def check_om_models(context: Context) -> Finding:
     """Models converted for a chip run on that chip alone, and not with an older CANN."""
     models = om_models(context)
-    if not context.has_npu:
-        return none("om_models", "no_npu")
+    if context.no_device:
+        return none("om_models", context.no_device)
     if not models:
         return none("om_models", "no_models")
     socs = {chip.soc for chip in context.npus.chips if chip.soc}

@@ -75,17 +75,35 @@ class Context:
         return tuple(sorted(path for path in named if path.is_dir()))
 
     @cached_property
-    def has_npu(self) -> bool:
-        """Whether anything of Ascend is here: devices, driver, CANN or its variables."""
+    def has_device(self) -> bool:
+        """Whether there is an Ascend device, or a driver that ought to have one."""
         host = self.host
         return bool(
             host.names("/dev", "davinci*")
             or self.npus.state != "absent"
-            or host.exists("/usr/local/Ascend")
+            or host.exists("/usr/local/Ascend/driver")
             or host.exists("/etc/ascend_install.info")
-            or any(name in host.environ for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"))
             or any(_is_accelerator(host, name) for name in host.names("/sys/bus/pci/devices"))
         )
+
+    @cached_property
+    def has_cann(self) -> bool:
+        """Whether CANN is here, or its variables; it can convert models without any device."""
+        host = self.host
+        named = any(name in host.environ for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"))
+        return named or host.exists("/usr/local/Ascend")
+
+    @property
+    def no_device(self) -> str:
+        """Why checks of devices have nothing to judge; empty where there is a device."""
+        if self.has_device:
+            return ""
+        return "no_device" if self.has_cann else "no_npu"
+
+    @property
+    def no_cann(self) -> str:
+        """Why checks of CANN have nothing to judge; empty where there is something."""
+        return "" if self.has_device or self.has_cann else "no_npu"
 
 
 def _cores(text: str) -> frozenset[int]:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-SHARED = frozenset({"no_npu", "untold", "skipped"})
+SHARED = frozenset({"no_npu", "no_device", "untold", "skipped"})
 """Findings that several checks share."""
 
 

@@ -70,8 +70,8 @@ def check_files(context: Context) -> Finding:
 def check_locked(context: Context) -> Finding:
     """``ulimit -l``: host buffers of an NPU are locked in memory."""
     limit = _limit(context, "Max locked memory")
-    if not context.has_npu:
-        return none("limit_locked", "no_npu")
+    if context.no_device:
+        return none("limit_locked", context.no_device)
     if limit is None:
         return none("limit_locked", "untold")
     if limit == "unlimited" or int(limit) // MB >= _LOCKED_MB:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from asr_core.doctor.context import Context
 from asr_core.doctor.finding import Finding, listed, none, ok, warn
-from asr_core.runtime.affinity import choose_cores, format_cores, parse_cores
+from asr_core.runtime.affinity import choose_cores, format_cores, idle_shares, parse_cores
 
 _KUNPENG = {"0xd01": "Kunpeng 920 (TaiShan v110)", "0xd02": "Kunpeng (TaiShan v120)"}
 _HISILICON = "0x48"
@@ -72,7 +73,8 @@ def check_numa(context: Context) -> Finding:
     if setting not in ("auto", "none") and not parse_cores(setting) & usable:
         return warn("numa", "unusable", "export ASR_CPU_AFFINITY=auto", **values)
     near = list(context.npu_nodes.values())
-    cores = choose_cores(setting, usable, context.nodes, near)
+    idle = partial(idle_shares, context.host.path("/proc"))
+    cores = choose_cores(setting, usable, context.nodes, near, idle)
     touched = [node.number for node in context.nodes if node.cores & cores]
     if len(touched) > 1:
         return warn(

@@ -78,3 +78,31 @@ def test_the_exit_is_decided_by_failures_alone(context: Examine, arm: Machine) -
     by_check = {finding.check: finding for finding in warned.findings}
     assert by_check["numa_balancing"].state is State.WARN
     assert warned.failed is any(f.state is State.FAIL for f in warned.findings)
+
+
+def test_a_machine_that_only_converts_needs_no_device(context: Examine, x86: Machine) -> None:
+    home = "/usr/local/Ascend/ascend-toolkit/latest"
+    x86.files[f"{home}/compiler/version.info"] = "Version=8.3.RC1\n"
+    x86.files[f"{home}/opp/version.info"] = ""
+    x86.files[f"{home}/python/site-packages/acl.so"] = ""
+    x86.environ = {
+        "ASCEND_HOME_PATH": home,
+        "ASCEND_OPP_PATH": f"{home}/opp",
+        "LD_LIBRARY_PATH": f"{home}/lib64",
+        "PYTHONPATH": f"{home}/python/site-packages:{home}/opp/built-in/op_impl/ai_core/tbe",
+    }
+    found = examine(context(x86, is_quick=True))
+    npu = {finding.check: finding for finding in dict(found.groups)["npu"]}
+    assert {check for check, finding in npu.items() if finding.state is State.OK} == {
+        "cann",
+        "cann_paths",
+        "mindspore_cann",
+    }
+    assert npu["npu_devices"].found == "no_device"
+    assert State.FAIL not in {finding.state for finding in npu.values()}
+
+
+def test_a_driver_without_its_device_fails(context: Examine, x86: Machine) -> None:
+    x86.files["/usr/local/Ascend/driver/version.info"] = "Version=25.2.0\n"
+    found = states(context, x86)
+    assert found["npu_devices"] is found["npu_nodes"] is State.FAIL
