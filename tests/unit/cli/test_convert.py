@@ -1,0 +1,165 @@
+"""The command ``convert`` as people call it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asr_core.cli.main import main
+from asr_core.models.graph_folder import GRAPHS_FILE, read_graph_folder
+from tests.unit.models.conversion import source_folder
+
+pytest.importorskip("mindspore", reason="MindSpore is not installed")
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASR_LOCALE", "en")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return source_folder(tmp_path / "model", "Paraformer")
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "asr_core", "convert", *map(str, arguments)]
+
+
+def test_a_folder_is_converted_and_the_steps_are_told(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    done = subprocess.run(
+        command("onnx", source, "--output", target, "--buckets", "32,16"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{target}\n"
+    *steps, last = done.stderr.splitlines()
+    assert steps == [
+        "1/5 Reading the model",
+        "2/5 Writing encode",
+        "3/5 Writing decode",
+        "4/5 Quantizing encode",
+        "5/5 Quantizing decode",
+    ]
+    assert last.startswith(f"Converted: {target} (")
+    folder = read_graph_folder(target, "x", ["config.yaml", "tokens.json", "am.mvn", "seg_dict"])
+    assert folder.precision == "int8"
+    assert set(folder.graphs) == {
+        "encode",
+        "decode",
+        *(f"{name}.{frames}" for name in ("encode", "decode") for frames in (16, 32)),
+    }
+
+
+def test_a_killed_conversion_leaves_nothing_under_the_name(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    arguments = command("onnx", source, "--output", target)
+    with subprocess.Popen(arguments, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("3/5"):
+                process.send_signal(signal.SIGKILL)
+                break
+    assert not target.exists()
+    assert (tmp_path / ".out.converting").is_dir()
+    assert main(["convert", "onnx", str(source), "--output", str(target)]) == 0
+    assert read_graph_folder(target, "x").damaged() == ()
+    assert not (tmp_path / ".out.converting").exists()
+
+
+def test_what_has_to_stay_is_chosen_and_reported(
+    source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "reports" / "report.tsv"
+    target = tmp_path / "out"
+    arguments = ["onnx", str(source), "--output", str(target), "--report", str(report)]
+    assert main(["convert", *arguments, "--keep-fp32", "auto", "--agreement", "1"]) == 0
+    assert "100.00 % of the tokens equal those of single precision" in capfd.readouterr().err
+    rows = [line.split("\t") for line in report.read_text(encoding="utf-8").splitlines()]
+    kept = {row[0] for row in rows[1:] if row[4] == "1"}
+    graphs = read_graph_folder(target, "x").graphs
+    assert kept == {name for graph in graphs.values() for name in graph.kept_fp32}
+    assert "encode.predictor.cif_output" in kept
+
+
+def test_a_checkpoint_of_mindspore(
+    source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out"
+    arguments = ["convert", "mindspore", str(source), "--output", str(target)]
+    assert main(arguments) == 0
+    assert capfd.readouterr().out == f"{target}\n"
+    assert (target / "model.ckpt").is_file()
+    assert main(arguments) == 1
+    assert "--force" in capfd.readouterr().err
+    assert main([*arguments, "--force"]) == 0
+
+
+def test_what_is_missing_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["convert", "onnx", str(tmp_path / "nowhere"), "--output", str(tmp_path / "out")]
+    assert main(arguments) == 1
+    said = capfd.readouterr().err
+    for name in ("config.yaml", "tokens.json", "am.mvn", "model.pt"):
+        assert name in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--precision", "fp16"], "--precision"),
+        (["--buckets", "0"], "numbers from 1"),
+        (["--buckets", "many"], "--buckets"),
+        (["--agreement", "2"], "between 0 and 1"),
+        (["--report", "report.pdf"], ".html or .tsv"),
+        (["--method", "magic"], "--method"),
+    ],
+)
+def test_wrong_calls_end_with_2(
+    source: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["convert", "onnx", str(source), "--output", str(tmp_path / "out"), *arguments])
+    assert caught.value.code == 2
+    assert said in capfd.readouterr().err
+
+
+def test_a_report_about_single_precision_is_refused(
+    source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["convert", "onnx", str(source), "--output", str(tmp_path / "out")]
+    assert main([*arguments, "--precision", "fp32", "--keep-fp32", "auto"]) == 2
+    assert "int8" in capfd.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work(
+    source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    arguments = ["convert", "onnx", str(source), "--output", str(tmp_path / "out")]
+    assert main([*arguments, "--report", str(tmp_path / "file" / "r.tsv")]) == 1
+    assert "Reading" not in capfd.readouterr().err
+
+
+def test_recordings_that_cannot_be_read_leave_no_folder(
+    source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["convert", "onnx", str(source), "--output", str(tmp_path / "out")]
+    assert main([*arguments, "--keep-fp32", "auto", "--audio", str(tmp_path / "none.wav")]) == 1
+    assert "none.wav" in capfd.readouterr().err
+    assert sorted(os.listdir(tmp_path)) == ["model"]  # noqa: PTH208
+    assert not (tmp_path / "out" / GRAPHS_FILE).exists()
