@@ -19,8 +19,8 @@ from tests.application import ROOT, Application, unused_port
 from ui import address
 from ui.app import build_app, build_head, launch_kwargs
 from ui.guard import Page
+from ui.handlers.models import vad_choices
 from ui.middleware import EarlyScript
-from ui.tabs.parts import vad_choices
 
 
 @pytest.fixture(scope="module")

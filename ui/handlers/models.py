@@ -56,6 +56,33 @@ def hint(page: Page, locale: str, name: str | None) -> Any:
     return gr.Textbox(info=text, interactive=use != "none")
 
 
+def extras(page: Page, locale: str, *chosen: str) -> tuple[Any, ...]:
+    """What else models make possible in the forms: for each its detectors and punctuations.
+
+    Args:
+        chosen: detector and punctuation in each form, in turn.
+    """
+    offered = (("vad", vad_choices(page)), ("marks", marks_choices(page)))
+    updates = []
+    for place, value in enumerate(chosen):
+        key, names = offered[place % 2]
+        shown = [(message(f"ui.{key}_{name}", locale), name) for name in names]
+        updates.append(gr.Radio(choices=shown, value=value if value in names else names[0]))
+    return tuple(updates)
+
+
+def vad_choices(page: Page) -> list[str]:
+    """``auto`` for the installation's setting, what else it has, and ``off``."""
+    known = {"off", page.settings.vad}
+    others = [vad for vad in page.engine.vad_choices() if vad not in known]
+    return ["auto", *others, "off"]
+
+
+def marks_choices(page: Page) -> list[str]:
+    """``auto`` for the installation's setting, and whose punctuation it has."""
+    return ["auto", *page.engine.punctuation_choices()]
+
+
 def listing(page: Page, locale: str, may_change: bool) -> View:
     """Every model, and what may be done about it."""
     return {

@@ -16,7 +16,6 @@ from ui.tabs.parts import (
     POLL_S,
     build_choice,
     build_component,
-    build_more_options,
     build_switch,
     queued,
     quiet,
@@ -90,7 +89,7 @@ def _build_form(page: Page, pickers: ModelPickers) -> _Form:
         )
         folder_fields = _build_folder_options(has_roots)
         model, hotwords = pickers.build("batch")
-        more = build_more_options(page, "batch", model)
+        more = pickers.build_more("batch", model)
         start = gr.Button(label("start_batch"), variant="primary", elem_id="batch-start")
     folder = gr.Textbox("", visible=False)
     chosen = [origin, folder, files, formats, existing, *folder_fields]

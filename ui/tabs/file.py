@@ -16,7 +16,6 @@ from ui.tabs.parts import (
     MoreOptions,
     TranscriptPanel,
     build_component,
-    build_more_options,
     build_transcript_panel,
     queued,
     quiet,
@@ -47,7 +46,7 @@ def build_file_tab(
     """
     with gr.Row(elem_classes=["tl-split"]):
         with gr.Column(elem_classes=["tl-side"], min_width=280):
-            form = _build_form(page, pickers)
+            form = _build_form(pickers)
         with gr.Column(elem_classes=["tl-main"], min_width=280):
             others = build_component("jobs", "file-jobs", events="'attach' 'open_batch'")
             panel = build_transcript_panel(page, "file", empty="empty.hint", follows=True)
@@ -59,7 +58,7 @@ def build_file_tab(
     return others
 
 
-def _build_form(page: Page, pickers: ModelPickers) -> _Form:
+def _build_form(pickers: ModelPickers) -> _Form:
     with gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0):
         upload = gr.File(show_label=False, label=label("upload"), height=140, elem_id="file-upload")
         gr.Markdown(label("upload_hint"), elem_classes=["tl-hint"])
@@ -77,7 +76,7 @@ def _build_form(page: Page, pickers: ModelPickers) -> _Form:
             )
         sample = gr.Button(label("sample"), size="sm", elem_id="file-sample")
         model, hotwords = pickers.build("file")
-        more = build_more_options(page, "file", model)
+        more = pickers.build_more("file", model)
         start = gr.Button(label("start"), variant="primary", elem_id="file-start")
     return _Form(upload, recorded, sample, hotwords, more, start)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -9,7 +10,14 @@ import gradio as gr
 from ui.guard import Page, guarded, guarded_admin, guarded_with_rights
 from ui.handlers import models as handlers
 from ui.i18n import label
-from ui.tabs.parts import build_component, build_hotwords, queued, quiet
+from ui.tabs.parts import (
+    MoreOptions,
+    build_component,
+    build_hotwords,
+    build_more_options,
+    queued,
+    quiet,
+)
 
 
 class ModelPickers:
@@ -19,6 +27,7 @@ class ModelPickers:
         self._page = page
         self._models: list[gr.Dropdown] = []
         self._parts: list[Any] = []
+        self._extras: list[gr.Radio] = []
 
     def build(self, name: str) -> tuple[gr.Dropdown, gr.Textbox]:
         """A choice and a list of hotwords; their ids are ``name-model`` and ``name-hotwords``.
@@ -40,13 +49,22 @@ class ModelPickers:
         self._parts += [model, hotwords]
         return model, hotwords
 
+    def build_more(self, name: str, model: gr.Dropdown) -> MoreOptions:
+        """The other choices of a form; some of them need a model."""
+        more = build_more_options(self._page, name, model)
+        self._extras += [more.vad, more.written[0]]
+        return more
+
     def refresh(self, event: Any) -> None:
         """Bring all forms up to date whenever something happens."""
         event(guarded(self._page, handlers.offer), self._models, self._parts, **quiet())
+        event(guarded(self._page, handlers.extras), self._extras, self._extras, **quiet())
 
 
-def build_model_section(page: Page, pickers: ModelPickers, events: list[Any]) -> None:
-    """The list of models, drawn anew at each of the events."""
+def build_model_section(
+    page: Page, pickers: ModelPickers, events: list[Any], after: Callable[[Any], object]
+) -> None:
+    """The list of models, drawn anew at each of the events; ``after`` wires what a change does."""
     models = build_component("models", "system-models", events="'use_model' 'bring' 'forget'")
     show = guarded_with_rights(page, handlers.listing)
     for event in events:
@@ -58,3 +76,4 @@ def build_model_section(page: Page, pickers: ModelPickers, events: list[Any]) ->
     ):
         done = send(guarded_admin(page, handler), None, models, **queued())
         pickers.refresh(done.success)
+        after(done.success)

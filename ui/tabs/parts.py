@@ -11,7 +11,7 @@ import gradio as gr
 from asr_core.engine import POLISHES
 from ui import view
 from ui.guard import Page, guarded_event
-from ui.handlers import common
+from ui.handlers import common, models
 from ui.i18n import label
 from ui.view import View, to_json
 
@@ -79,7 +79,7 @@ def build_more_options(page: Page, name: str, model: gr.Dropdown) -> MoreOptions
     """A closed box with the choices; their ids begin with ``name``. The model stands above it."""
     with gr.Accordion(label("more"), open=False, elem_id=f"{name}-more", elem_classes=["tl-fold"]):
         punctuation = build_switch("punctuation", name)
-        marks = build_choice("marks", name, ["auto", *page.engine.punctuation_choices()])
+        marks = build_choice("marks", name, models.marks_choices(page))
         itn = build_switch("itn", name)
         dates = build_choice("dates", name, ["words", "dash"], bare=True)
         clock = build_choice("clock", name, ["words", "digits"], bare=True)
@@ -91,7 +91,7 @@ def build_more_options(page: Page, name: str, model: gr.Dropdown) -> MoreOptions
             elem_classes=["tl-chips"],
         )
         channels = build_choice("channels", name, ["mix", "split"])
-        vad = build_choice("vad", name, vad_choices(page))
+        vad = build_choice("vad", name, models.vad_choices(page))
         track = gr.Dropdown(
             [(label("track_default"), 0), *range(1, _TRACKS + 1)],
             value=0,
@@ -103,13 +103,6 @@ def build_more_options(page: Page, name: str, model: gr.Dropdown) -> MoreOptions
     return MoreOptions(
         punctuation, itn, vad, channels, track, (marks, dates, clock, percent, polish, model)
     )
-
-
-def vad_choices(page: Page) -> list[str]:
-    """``auto`` for the installation's setting, what else it has, and ``off``."""
-    known = {"off", page.settings.vad}
-    others = [vad for vad in page.engine.vad_choices() if vad not in known]
-    return ["auto", *others, "off"]
 
 
 def build_hotwords(name: str) -> gr.Textbox:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import gradio as gr
 
 from ui.guard import Page, guarded
@@ -29,4 +33,9 @@ def build_system_tab(page: Page, tab: gr.Tab, pickers: ModelPickers) -> None:
     tab.select(show, None, cards, **quiet())
     refresh.click(show, None, cards, **quiet())
     with models:
-        build_model_section(page, pickers, [tab.select, refresh.click])
+        redraw = functools.partial(_draw, show, cards)
+        build_model_section(page, pickers, [tab.select, refresh.click], redraw)
+
+
+def _draw(show: Callable[..., Any], cards: gr.HTML, event: Callable[..., Any]) -> None:
+    event(show, None, cards, **quiet())
