@@ -116,6 +116,7 @@ class ConvertError(ModelError):
     holds something else), ``inside`` (the output lies in the source or the other way round),
     ``busy``, ``disk_full`` (``needed_mb``, ``free_mb``), ``storage`` (``cause``), ``operators``
     (``names`` that are none), ``kind`` (``model``: a kind of network that is not converted),
+    ``whole`` (``model``: a kind in which nothing can be chosen),
     ``export`` (``graph``, ``cause``: MindSpore cannot write it), ``recordings`` (``cause``: none
     that gives text, for a report).
     """

@@ -281,6 +281,13 @@ def _convert_family(
 ) -> Path:
     """A model for punctuation or voice activity: one graph of single precision."""
     checkpoint = _checkpoint(source, family.small_files)
+    if options.choose or options.buckets or options.kept != DEFAULT_KEPT:
+        raise ConvertError(
+            f"{source} holds a {family.name}, which is converted whole: nothing can be chosen",
+            reason="whole",
+            path=str(source),
+            model=family.name,
+        )
     needed_bytes = int(checkpoint.stat().st_size * _SPACE)
     with new_folder(target, needed_bytes, replace=options.replace) as work:
         on_step(Step("write", GRAPH_FILE, 1, 1))

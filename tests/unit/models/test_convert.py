@@ -34,6 +34,7 @@ from asr_core.models.manifest import read_manifest
 from asr_core.models.quantize import DEFAULT_KEPT, Method, operators_of
 from asr_core.networks.graphs import position_encoding
 from asr_core.runtime.onnx import OnnxSession
+from tests.golden.families_material import CT_PUNC
 from tests.unit.models.conversion import KINDS, source_folder
 from tests.unit.networks.golden import RECORDINGS, TOLERANCE, Float32, Golden, differences
 
@@ -416,3 +417,21 @@ def test_every_method_gives_nearly_the_same(exact: Callable[[str], Path], method
     draft.write_bytes(model.SerializeToString())
     found = OnnxSession(draft, threads=1).run(decoder_inputs(golden, [0]))["scores"][0, 0]
     assert np.abs(found - golden.each("scores", [0])[0]).max() <= 0.5
+
+
+def test_a_model_that_is_converted_whole_takes_no_choice(tmp_path: Path) -> None:
+    for changes in ({"buckets": (64,)}, {"kept": ("x",)}, {"choose": lambda *_: ()}):
+        assert refused(CT_PUNC, tmp_path / "out", **changes) == {
+            "reason": "whole",
+            "path": str(CT_PUNC),
+            "model": "ct-punc",
+        }
+    with pytest.raises(ConvertError) as caught:
+        convert_to_mindspore(CT_PUNC, tmp_path / "out")
+    assert caught.value.details["reason"] == "kind"
+    target = convert_to_onnx(CT_PUNC, tmp_path / "out")
+    manifest = read_manifest(target)
+    assert manifest is not None
+    assert {file.name for file in manifest.files} == {"config.yaml", "tokens.json", "model.onnx"}
+    convert_to_onnx(CT_PUNC, target, OnnxOptions(replace=True))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
