@@ -67,7 +67,7 @@ class Equipment:
         """The cores that the recognizer and what prepares its input stay on."""
         with self._lock:
             if self._cores is None:
-                self._cores = cores_for(self._settings.cpu_affinity)
+                self._cores = cores_for(self._settings.cpu_affinity, self._settings.device)
             return self._cores
 
     def pin(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from asr_core.doctor.host import Host
 from asr_core.engine import Engine, ModelStatus
 from asr_core.errors import AsrError
-from asr_core.runtime.affinity import Node, device_nodes, parse_cores, read_nodes
+from asr_core.runtime.affinity import Node, near_nodes, parse_cores, read_nodes
 from asr_core.runtime.npu_smi import NpuReport, read_npus
 from asr_core.settings import Settings
 
@@ -38,9 +38,9 @@ class Context:
         return read_nodes(self.host.path("/sys"))
 
     @cached_property
-    def npu_nodes(self) -> dict[str, int]:
-        """PCI address to memory node of each Ascend device."""
-        return device_nodes(self.host.path("/sys"))
+    def near_nodes(self) -> list[int]:
+        """Memory nodes of the Ascend devices that may be used, that of the one in use first."""
+        return near_nodes(self.settings.device, self.host.path("/sys"))
 
     @cached_property
     def online(self) -> frozenset[int]:

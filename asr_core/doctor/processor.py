@@ -72,7 +72,7 @@ def check_numa(context: Context) -> Finding:
     values = {"nodes": shown, "count": len(context.nodes), "setting": setting}
     if setting not in ("auto", "none") and not parse_cores(setting) & usable:
         return warn("numa", "unusable", "export ASR_CPU_AFFINITY=auto", **values)
-    near = list(context.npu_nodes.values())
+    near = list(dict.fromkeys(context.near_nodes))
     idle = partial(idle_shares, context.host.path("/proc"))
     cores = choose_cores(setting, usable, context.nodes, near, idle)
     touched = [node.number for node in context.nodes if node.cores & cores]

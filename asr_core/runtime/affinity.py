@@ -133,16 +133,27 @@ def idle_shares(proc: Path = PROC, pause: Callable[[float], None] = time.sleep) 
     return shares
 
 
-def cores_for(setting: str, sysfs: Path = SYS, proc: Path = PROC) -> frozenset[int]:
+def near_nodes(device: str, sysfs: Path = SYS) -> list[int]:
+    """Nodes of the Ascend devices, that of the one in use first.
+
+    Args:
+        device: the setting: ``cpu`` uses none, ``npu:1`` the second by PCI address.
+    """
+    if device == "cpu":
+        return []
+    nodes = list(device_nodes(sysfs).values())
+    _, _, number = device.partition(":")
+    first = int(number or 0)
+    return [*nodes[first : first + 1], *nodes]
+
+
+def cores_for(
+    setting: str, device: str = "auto", sysfs: Path = SYS, proc: Path = PROC
+) -> frozenset[int]:
     """The cores of this machine that the setting means, of those the caller may use."""
     usable = frozenset(os.sched_getaffinity(0))
-    return choose_cores(
-        setting,
-        usable,
-        read_nodes(sysfs),
-        list(device_nodes(sysfs).values()),
-        lambda: idle_shares(proc),
-    )
+    nodes, near = read_nodes(sysfs), near_nodes(device, sysfs)
+    return choose_cores(setting, usable, nodes, near, lambda: idle_shares(proc))
 
 
 def pin(setting: str, cores: frozenset[int]) -> None:

@@ -7,6 +7,7 @@ told as ``NA``, is ``None``.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
@@ -22,6 +23,8 @@ HEALTHY = "OK"
 
 COMMAND = "npu-smi"
 TIMEOUT_S = 8.0
+
+_UNKNOWN_S = 60.0
 
 _CARD_LABELS = (("npu", "name"), ("health",), ("power", "temp", "hugepages-usage"))
 _CHIP_LABELS = (("chip", "device"), ("bus-id",), ("aicore", "memory-usage", "hbm-usage"))
@@ -157,8 +160,8 @@ class NpuMonitor:
     """Asks again only after a while, and one caller at a time: ``npu-smi`` wants it so.
 
     Args:
-        keep_s: how long an answer is current. A command that is absent is not looked for again
-            while the process lives.
+        keep_s: how long an answer is current. One that told nothing stays for a minute, for it
+            may have cost a long wait; a command that is absent is not looked for again.
     """
 
     def __init__(
@@ -168,7 +171,7 @@ class NpuMonitor:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run = run
-        self._keep_s = keep_s
+        self._keeps = {"ok": keep_s, "unknown": _UNKNOWN_S, "absent": math.inf}
         self._now = now
         self._lock = threading.Lock()
         self._report: NpuReport | None = None
@@ -178,9 +181,7 @@ class NpuMonitor:
         """The newest answer."""
         with self._lock:
             known = self._report
-            if known is not None and (
-                known.state == "absent" or self._now() - self._asked_s < self._keep_s
-            ):
+            if known is not None and self._now() - self._asked_s < self._keeps[known.state]:
                 return known
             self._report = read_npus(self._run)
             self._asked_s = self._now()

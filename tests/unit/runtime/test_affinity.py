@@ -20,6 +20,7 @@ from asr_core.runtime.affinity import (
     device_nodes,
     format_cores,
     idle_shares,
+    near_nodes,
     parse_cores,
     pin,
     read_nodes,
@@ -94,6 +95,22 @@ def test_devices_are_accelerators_of_the_vendor_whose_node_is_known(tmp_path: Pa
         },
     )
     assert device_nodes(sysfs) == {"0000:01:00.0": 1, "0000:82:00.0": 3}
+
+
+@pytest.mark.parametrize(
+    ("device", "nodes"),
+    [("auto", [1, 1, 3]), ("npu", [1, 1, 3]), ("npu:1", [3, 1, 3]), ("npu:7", [1, 3]), ("cpu", [])],
+)
+def test_the_device_in_use_comes_first(tmp_path: Path, device: str, nodes: list[int]) -> None:
+    sysfs = machine(
+        tmp_path,
+        {},
+        {
+            "0000:82:00.0": ("0x120000", "0x19e5", "3"),
+            "0000:01:00.0": ("0x120000", "0x19e5", "1"),
+        },
+    )
+    assert near_nodes(device, sysfs) == nodes
 
 
 def test_none_changes_nothing() -> None:

@@ -201,6 +201,16 @@ def test_the_monitor_keeps_an_answer_for_a_while() -> None:
     assert (monitor.report().state, smi.asked) == ("unknown", 2)
 
 
+def test_an_answer_that_told_nothing_is_not_waited_for_again_at_once() -> None:
+    smi = Smi(Answer("timeout"), Answer("done", outputs.CHIP_310))
+    clock = [0.0]
+    monitor = NpuMonitor(smi, keep_s=5.0, now=lambda: clock[0])
+    for clock[0] in (0.0, 59.0):
+        assert (monitor.report().state, smi.asked) == ("unknown", 1)
+    clock[0] = 60.0
+    assert monitor.report().state == "ok"
+
+
 def test_a_command_that_is_absent_is_not_looked_for_again() -> None:
     smi = Smi(Answer("absent"))
     clock = [0.0]
