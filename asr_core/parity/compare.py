@@ -30,7 +30,7 @@ class Limits:
     mean_abs: float | None = None
     relative: float | None = None
     cosine: float | None = None
-    tokens: float = 1.0
+    tokens: float | None = None
 
     def allow(self, difference: Difference) -> bool:
         """Whether a stage stays within them; what is no number does not."""
@@ -114,7 +114,8 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        within = self.agreement.share >= self.limits.tokens
+        least = self.limits.tokens
+        within = least is None or self.agreement.share >= least
         return self.compared and within and self.first_failed is None
 
 
@@ -150,13 +151,8 @@ def compare(
     sums: dict[str, DifferenceSum] = {}
     recordings: list[Recording] = []
     for inputs in batches:
-        right = reference.run(inputs)
-        found = other.run(inputs, right.calls)
-        _add(sums, right, found)
-        recordings += [
-            Recording(name, expected, given, agreement(expected, given))
-            for name, expected, given in zip(inputs.names, right.tokens, found.tokens, strict=True)
-        ]
+        # What a batch gave is gone before the next one begins.
+        recordings += _compare_batch(reference, other, inputs, sums)
         if done is not None:
             done(len(recordings))
     differences = {name: kept.result() for name, kept in sums.items()}
@@ -171,6 +167,18 @@ def compare(
         ),
         recordings=tuple(recordings),
     )
+
+
+def _compare_batch(
+    reference: Probe, other: Probe, inputs: Inputs, sums: dict[str, DifferenceSum]
+) -> list[Recording]:
+    right = reference.run(inputs)
+    found = other.run(inputs, right.calls)
+    _add(sums, right, found)
+    return [
+        Recording(name, expected, given, agreement(expected, given))
+        for name, expected, given in zip(inputs.names, right.tokens, found.tokens, strict=True)
+    ]
 
 
 def _add(sums: dict[str, DifferenceSum], right: Stages, found: Stages) -> None:

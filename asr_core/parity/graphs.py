@@ -127,12 +127,21 @@ class GraphProbe:
     def _layers(self, call: Call, own: Sequence[Call]) -> Mapping[str, Array]:
         """Blocks first, in their order, then what the graph gives."""
         tap = self._taps.get(call.graph)
-        if tap is None:
+        if tap is None or not fits(tap.session, call.inputs):
             return {}
         # A run of our own may have given all of it already.
         is_own = any(call is one for one in own) and tap.layers.keys() <= call.outputs.keys()
         outputs = call.outputs if is_own else run_fitted(tap.session, call.inputs)
         return {layer: outputs[name] for name, layer in tap.layers.items()}
+
+
+def fits(session: Session, inputs: Mapping[str, Array]) -> bool:
+    """Whether a graph takes inputs, the rest of its sizes filled; batches are cut."""
+    return all(
+        size is None or size >= given
+        for spec in session.input_specs
+        for size, given in zip(spec.shape[1:], inputs[spec.name].shape[1:], strict=True)
+    )
 
 
 def run_fitted(session: Session, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -146,7 +155,6 @@ def run_fitted(session: Session, inputs: Mapping[str, Array]) -> dict[str, Array
         Its outputs for the whole batch; they may be longer in time.
 
     Raises:
-        UsageError: the inputs are longer than the graph.
         DeviceError: the runtime failed.
     """
     batch = max(len(array) for array in inputs.values())

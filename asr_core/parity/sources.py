@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from asr_core.errors import DeviceUnavailableError, ModelIntegrityError
+from asr_core.errors import ModelIntegrityError, SettingsError
 from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.funasr_folder import (
-    HOTWORD_FILES,
     NETWORK_FILES,
     FunasrFolder,
     open_folder,
@@ -20,10 +19,10 @@ from asr_core.models.graph_folder import (
     GraphFolder,
     damaged_graph,
     is_graph_folder,
-    read_graph_folder,
 )
+from asr_core.models.offers import AUTO, MINDSPORE, Form, find_offer
 from asr_core.networks.config import read_paraformer_config
-from asr_core.networks.graphs import GraphShape, paraformer_graphs
+from asr_core.networks.graphs import ENCODE, GraphShape, paraformer_graphs
 from asr_core.networks.sessions import mindspore_sessions
 from asr_core.parity.exported import ExportedProbe
 from asr_core.parity.graphs import GraphProbe, Recorder, Tap
@@ -33,7 +32,7 @@ from asr_core.parity.taps import tap_graph
 from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
 from asr_core.recognizers.tokenizer import MAX_HOTWORDS
 from asr_core.results import ModelInfo
-from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, TOKENS_FILE, first_of, missing
+from asr_core.runtime.funasr import CONFIG_FILE, first_of, missing
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Session
 
@@ -65,36 +64,37 @@ class Source:
     most_words: int = MAX_HOTWORDS
 
 
-def open_source(path: Path, *, threads: int) -> Source:
+def open_source(path: Path, *, threads: int, frames: int | None = None) -> Source:
     """Open one form of a model.
 
     Args:
         path: a converted folder, or a model folder of FunASR; of the latter the checkpoint is used
             if it has one, else its exported graph. A file of a folder chooses that form.
         threads: CPU threads, at least 1.
+        frames: of converted graphs those for this number of frames are shown, where there are any.
 
     Raises:
         ModelFileMissingError: files are missing; all are named.
         ModelIntegrityError: a file is damaged or belongs to another model.
         DeviceUnavailableError: the runtime is not there.
+        SettingsError: there are no graphs for ``frames``.
     """
     folder, chosen = (path.parent, path.name) if path.is_file() else (path, "")
-    name = folder.name or str(folder)
-    if chosen in ("", GRAPHS_FILE) and is_graph_folder(folder):
-        return _open_graphs(folder, name, threads)
-    checkpoint = _chosen(folder, CHECKPOINT_FILES, chosen)
-    if checkpoint is not None:
+    name = folder.resolve().name
+    if chosen in NETWORK_FILES:
+        return _open_exported(folder, folder / chosen, name, threads)
+    if chosen not in ("", GRAPHS_FILE, *CHECKPOINT_FILES):
+        wanted = (GRAPHS_FILE, *CHECKPOINT_FILES, *NETWORK_FILES)
+        raise missing(folder, [" / ".join(wanted)], name)
+    prefers = not is_graph_folder(folder) and first_of(folder, CHECKPOINT_FILES)
+    runtime = MINDSPORE if chosen in CHECKPOINT_FILES or prefers else AUTO
+    offer = find_offer(folder, name, runtime)
+    if offer.graphs is not None:
+        return _open_graphs(offer.graphs, name, threads, frames)
+    if offer.form is Form.CHECKPOINT:
+        checkpoint = folder / chosen if chosen in CHECKPOINT_FILES else offer.files[0]
         return _open_checkpoint(folder, checkpoint, name, threads)
-    network = _chosen(folder, NETWORK_FILES, chosen)
-    if network is None:
-        wanted = " / ".join((GRAPHS_FILE, *CHECKPOINT_FILES, *NETWORK_FILES))
-        raise missing(folder, [chosen or wanted], name)
-    files = open_folder(folder, name=name)
-    words = network.name.replace("model", "model_eb", 1)
-    embedder = _chosen(folder, HOTWORD_FILES, words) or files.hotword_network
-    exported = replace(files, network=network, hotword_network=embedder)
-    probe = ExportedProbe(exported, name=name, threads=threads)
-    return Source(probe, files, probe.max_hotword_tokens, _EXPORTED_WORDS)
+    return _open_exported(folder, offer.files[0], name, threads)
 
 
 def check_alike(reference: Source, other: Source) -> None:
@@ -113,44 +113,50 @@ def check_alike(reference: Source, other: Source) -> None:
         )
 
 
-def _chosen(folder: Path, names: tuple[str, ...], chosen: str) -> Path | None:
-    """The file of this kind that was chosen, or the first that exists."""
-    if chosen:
-        return folder / chosen if chosen in names and (folder / chosen).is_file() else None
-    return first_of(folder, names)
+def _open_exported(path: Path, network: Path, name: str, threads: int) -> Source:
+    files = open_folder(path, name=name)
+    own = path / network.name.replace("model", "model_eb", 1)
+    embedder = own if own.is_file() else files.hotword_network
+    exported = replace(files, network=network, hotword_network=embedder)
+    probe = ExportedProbe(exported, name=name, threads=threads)
+    return Source(probe, files, probe.max_hotword_tokens, _EXPORTED_WORDS)
 
 
-def _open_graphs(path: Path, name: str, threads: int) -> Source:
-    manifest = read_graph_folder(path, name, (CONFIG_FILE, TOKENS_FILE, CMVN_FILE))
-    if manifest.runtime == "mindspore":
-        checkpoint = next((manifest.file(graph) for graph in manifest.graphs), None)
-        if checkpoint is None:
-            raise damaged_graph(path / GRAPHS_FILE, name, "names no checkpoint")
-        return _open_checkpoint(path, checkpoint, name, threads)
-    if manifest.runtime != "onnxruntime":
-        raise DeviceUnavailableError(
-            f"{path} is made for {manifest.runtime}; its graphs cannot be compared here",
-            device=manifest.runtime,
-            reason=f"graphs for {manifest.runtime} cannot be compared",
-        )
-    return _open_onnx(manifest, name, threads)
-
-
-def _open_onnx(manifest: GraphFolder, name: str, threads: int) -> Source:
+def _open_graphs(manifest: GraphFolder, name: str, threads: int, frames: int | None) -> Source:
     files = open_folder(manifest.path, name=name, graphs=False)
     shapes = _shapes(files)
+    sizes = {graph: f"{graph}.{frames}" for graph in shapes if _is_sized(manifest, graph, frames)}
     if absent := [graph for graph in shapes if graph not in manifest.graphs]:
         problem = f"lacks the graphs {', '.join(absent)}"
         raise damaged_graph(manifest.path / GRAPHS_FILE, name, problem)
-    sessions = {graph: OnnxSession(manifest.file(graph), threads=threads) for graph in shapes}
+    if frames is not None and not sizes:
+        raise _no_such_size(manifest, frames)
     taps = {}
     for graph, shape in shapes.items():
         tap = partial(tap_graph, runs=_RUNS.get(graph, ()))
-        path = manifest.file(graph)
+        path = manifest.file(sizes.get(graph, graph))
         session, layers = tapped_session(path, tap, name=name, threads=threads)
         taps[graph] = Tap(session, layers | _outputs(shape))
+    sessions = {graph: OnnxSession(manifest.file(graph), threads=threads) for graph in shapes}
     info = ModelInfo(name=name, backend=f"onnxruntime {manifest.precision}", device="cpu")
     return _source(files, sessions, taps, info, manifest.precision)
+
+
+def _no_such_size(manifest: GraphFolder, frames: int) -> SettingsError:
+    present = [
+        graph.partition(".")[2] for graph in manifest.graphs if graph.startswith(f"{ENCODE}.")
+    ]
+    allowed = ", ".join(present) or "no number: the folder has no graphs of one size"
+    return SettingsError(
+        f"{manifest.path} has no graphs for {frames} frames; allowed: {allowed}",
+        name="--frames",
+        value=str(frames),
+        allowed=allowed,
+    )
+
+
+def _is_sized(manifest: GraphFolder, graph: str, frames: int | None) -> bool:
+    return frames is not None and f"{graph}.{frames}" in manifest.graphs
 
 
 def _open_checkpoint(path: Path, checkpoint: Path, name: str, threads: int) -> Source:
