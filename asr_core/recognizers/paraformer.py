@@ -80,6 +80,9 @@ class ParaformerRecognizer:
         self._cmvn = files.cmvn
         self._tokenizer = ParaformerTokenizer(files.tokens, files.segmentation)
         self._batch_segments = batch_segments
+        frame_samples = files.features.frame_shift_samples * files.features.stride
+        taken = self._backend.max_frames * frame_samples
+        self._max_samples = min(MAX_SAMPLES, taken or MAX_SAMPLES)
         self._embedded: OrderedDict[str, Float32 | None] = OrderedDict()
         self._closed = False
 
@@ -138,7 +141,7 @@ class ParaformerRecognizer:
             parts = [
                 (place, part)
                 for place, segment in enumerate(segments)
-                for part in divide(segment, MAX_SAMPLES)
+                for part in divide(segment, self._max_samples)
             ]
             taken = self._take([part for _, part in parts], bias)
         except DeviceError as exc:

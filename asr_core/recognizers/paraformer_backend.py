@@ -58,6 +58,11 @@ class ParaformerBackend(Protocol):
         """Tokens of the longest hotword that it takes; 0: the network knows no hotwords."""
         ...
 
+    @property
+    def max_frames(self) -> int:
+        """Frames of the longest segment that it takes; 0: any."""
+        ...
+
     def embed_hotwords(self, words: Sequence[Sequence[int]]) -> Float32:
         """One vector for each word.
 

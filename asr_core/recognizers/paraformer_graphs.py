@@ -56,10 +56,14 @@ class Batching:
     Attributes:
         rows: most segments in one run; they are of like length, shorter ones are padded.
         workers: runs side by side; more than 1 only where sessions may be used by several threads.
+        frames: of the longest segment that the graphs take; 0: any.
+        word_tokens: of the longest hotword that they take; 0: any.
     """
 
     rows: int
     workers: int = 1
+    frames: int = 0
+    word_tokens: int = 0
 
     def __post_init__(self) -> None:
         if min(self.rows, self.workers) < 1:
@@ -102,7 +106,7 @@ class GraphParaformer:
             self._check()
             self._probe()
             if config.bias is not None:
-                tokens = self._session(EMBED).input_specs[0].shape[1]
+                tokens = self._session(EMBED).input_specs[0].shape[1] or batching.word_tokens
                 self._max_hotword_tokens = tokens or UNLIMITED_TOKENS
                 self._no_bias = self.embed_hotwords([[no_bias]])
         except DeviceError as exc:
@@ -127,6 +131,10 @@ class GraphParaformer:
     @property
     def max_hotword_tokens(self) -> int:
         return self._max_hotword_tokens
+
+    @property
+    def max_frames(self) -> int:
+        return self.batching.frames
 
     def embed_hotwords(self, words: Sequence[Sequence[int]]) -> Float32:
         """See the protocol."""

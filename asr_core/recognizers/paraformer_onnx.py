@@ -88,6 +88,10 @@ class OnnxParaformer:
     def max_hotword_tokens(self) -> int:
         return self._max_hotword_tokens
 
+    @property
+    def max_frames(self) -> int:
+        return 0
+
     def embed_hotwords(self, words: Sequence[Sequence[int]]) -> Float32:
         """See the protocol."""
         if not self._max_hotword_tokens:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from asr_core.errors import (
     DeviceMismatchError,
     SessionClosedError,
 )
+from asr_core.runtime.ascend_acl import ACL, AclRuntime
 from asr_core.runtime.ascend_device import LOAD_TIMEOUT_S, AscendDevice, Equipment
 from asr_core.runtime.ascend_manifest import OmFile, OmGraph, OmTensor, Sizes
 from asr_core.runtime.ascend_model import LoadedOm
@@ -40,6 +42,7 @@ class AscendSession:
         device: where it runs; several sessions share it.
         graph: the manifest of its files.
         cann: version of this machine; "?" where it is unknown.
+        closed: called when the session was closed.
 
     Raises:
         DeviceMismatchError: the files are made for another chip or a later CANN.
@@ -47,8 +50,16 @@ class AscendSession:
         DeviceError: a file cannot be loaded.
     """
 
-    def __init__(self, device: AscendDevice, graph: OmGraph, *, cann: str = _UNKNOWN) -> None:
+    def __init__(
+        self,
+        device: AscendDevice,
+        graph: OmGraph,
+        *,
+        cann: str = _UNKNOWN,
+        closed: Callable[[], None] | None = None,
+    ) -> None:
         self._device = device
+        self._tell_closed = closed
         self._graph = graph
         self._cann = cann
         self._buckets: list[Sizes] = [sizes for file in graph.files for sizes in file.sizes]
@@ -113,6 +124,8 @@ class AscendSession:
         if not self._closed:
             self._closed = True
             self._device.unload(self._stack)
+            if self._tell_closed is not None:
+                self._tell_closed()
 
     def _run(self, inputs: Mapping[str, Array], sizes: Sizes, place: int) -> dict[str, Array]:
         loaded = self._loaded[self._files[place]]
@@ -208,6 +221,47 @@ class AscendSession:
             f"{device.name} is {details['soc']} with CANN {self._cann}",
             **details,
         )
+
+
+def open_sessions(
+    index: int,
+    graphs: Mapping[str, OmGraph],
+    *,
+    runtime: AclRuntime = ACL,
+    cann: str = _UNKNOWN,
+    cores: Collection[int] = (),
+) -> dict[str, AscendSession]:
+    """Graphs that work together on one device; the last one that is closed closes it.
+
+    Args:
+        index: of the device.
+        graphs: manifests by the names of the graphs.
+        runtime: pyACL of the process.
+        cann: version of this machine; "?" where it is unknown.
+        cores: processor cores that the device's thread stays on; empty: any.
+
+    Raises:
+        As :class:`AscendDevice` and :class:`AscendSession`; nothing stays open then.
+    """
+    device = AscendDevice(index, runtime=runtime, cores=cores)
+    sessions: dict[str, AscendSession] = {}
+    opened: set[str] = set(graphs)
+
+    def tell_closed(name: str) -> None:
+        opened.discard(name)
+        if not opened:
+            device.close()
+
+    try:
+        for name, graph in graphs.items():
+            closed = functools.partial(tell_closed, name)
+            sessions[name] = AscendSession(device, graph, cann=cann, closed=closed)
+    except AsrError:
+        for session in sessions.values():
+            session.close()
+        device.close()
+        raise
+    return sessions
 
 
 def newer(version: str, than: str) -> bool:

@@ -281,6 +281,7 @@ class Recorded:
     info = ModelInfo("recorded", "none", "cpu")
     feature_dim = 560
     max_hotword_tokens = 10
+    max_frames = 0
 
     def __init__(self, vocabulary: int = len(TOKENS), *, fails: bool = False) -> None:
         self.vocabulary = vocabulary

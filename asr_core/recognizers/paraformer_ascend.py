@@ -1,0 +1,125 @@
+"""Paraformer on an Ascend device, from a folder of converted graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from asr_core.errors import AsrError
+from asr_core.models.funasr_folder import FunasrFolder, open_folder
+from asr_core.models.graph_folder import GRAPHS_FILE, GraphFolder, damaged_graph
+from asr_core.models.offers import ASCEND, find_offer
+from asr_core.networks.config import ParaformerConfig, read_paraformer_config
+from asr_core.networks.graph_axes import FRAMES, WORD_TOKENS, paraformer_axes
+from asr_core.networks.graphs import ENCODE
+from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
+from asr_core.results import ModelInfo
+from asr_core.runtime.ascend import open_sessions
+from asr_core.runtime.ascend_acl import ACL, AclRuntime
+from asr_core.runtime.ascend_manifest import ENDING, OmGraph, read_om_graph
+from asr_core.runtime.funasr import CONFIG_FILE
+from asr_core.runtime.onnx import OnnxSession
+from asr_core.runtime.session import Session
+
+_UNKNOWN = "?"
+
+
+def open_ascend_paraformer(
+    path: Path,
+    *,
+    name: str,
+    index: int,
+    threads: int,
+    runtime: AclRuntime = ACL,
+    cann: str = _UNKNOWN,
+    cores: Collection[int] = (),
+) -> tuple[FunasrFolder, GraphParaformer]:
+    """Open a folder whose ``graphs.json`` is for ``ascend``.
+
+    Its graphs are manifests of OM files (``encode.om.json``); one for which the chip lacks
+    operators may be an ONNX file, which runs on the CPU.
+
+    Args:
+        path: the folder.
+        name: of the model.
+        index: of the device.
+        threads: CPU threads, for graphs that are ONNX files.
+        runtime: pyACL of the process.
+        cann: version of this machine; "?" where it is unknown.
+        cores: processor cores that the device's thread stays on; empty: any.
+
+    Returns:
+        What the small files say, and the networks; closing them closes the device.
+
+    Raises:
+        ModelFileMissingError: files are missing; all are named.
+        ModelIntegrityError: a file is damaged or belongs to another model.
+        DeviceMismatchError: the files are made for another chip or a later CANN.
+        DeviceUnavailableError: pyACL or the device cannot be used.
+        DeviceError: the device failed.
+    """
+    offer = find_offer(path, name, ASCEND)
+    files = open_folder(path, name=name, graphs=False)
+    config = read_paraformer_config(path / CONFIG_FILE, len(files.tokens))
+    if offer.graphs is None:
+        raise damaged_graph(path / GRAPHS_FILE, name, "holds no graphs for Ascend devices")
+    models, others = _files(offer.graphs, config, name)
+    limits = _limits(models)
+    sessions: dict[str, Session] = {}
+    try:
+        for graph, file in others.items():
+            sessions[graph] = OnnxSession(file, threads=threads)
+        sessions |= open_sessions(index, models, runtime=runtime, cann=cann, cores=cores)
+    except AsrError:
+        for session in sessions.values():
+            session.close()
+        raise
+    backend = GraphParaformer(
+        config,
+        sessions,
+        info=ModelInfo(name=name, backend=f"ascend {offer.precision}", device=f"npu:{index}"),
+        no_bias=files.tokens.index("<s>") if "<s>" in files.tokens else 1,
+        batching=Batching(
+            rows=_rows(models.get(ENCODE)),
+            frames=limits.get(FRAMES, 0),
+            word_tokens=limits.get(WORD_TOKENS, 0),
+        ),
+    )
+    return files, backend
+
+
+def _files(
+    folder: GraphFolder, config: ParaformerConfig, name: str
+) -> tuple[dict[str, OmGraph], dict[str, Path]]:
+    """Graphs for the device, and those for the CPU."""
+    models: dict[str, OmGraph] = {}
+    others: dict[str, Path] = {}
+    for graph, axes in paraformer_axes(config).items():
+        if graph not in folder.graphs:
+            problem = f"lacks the graph {graph}"
+            raise damaged_graph(folder.path / GRAPHS_FILE, name, problem)
+        file = folder.file(graph)
+        if not file.name.endswith(ENDING):
+            others[graph] = file
+            continue
+        models[graph] = read_om_graph(file, name)
+        if (models[graph].inputs, models[graph].outputs) != (axes.inputs, axes.outputs):
+            raise damaged_graph(file, name, f"is no {graph} of this model")
+    return models, others
+
+
+def _limits(models: dict[str, OmGraph]) -> dict[str, int]:
+    """The longest of each free axis that all graphs take."""
+    limits: dict[str, int] = {}
+    for graph in models.values():
+        for axis in graph.files[0].sizes[0]:
+            most = max(sizes[axis] for file in graph.files for sizes in file.sizes)
+            limits[axis] = min(most, limits.get(axis, most))
+    return limits
+
+
+def _rows(encode: OmGraph | None) -> int:
+    """Segments that the encoder takes at once."""
+    if encode is None or not encode.batch:
+        return 1
+    return max(sizes[encode.batch] for file in encode.files for sizes in file.sizes)
