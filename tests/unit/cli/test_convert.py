@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ import pytest
 from asr_core.cli.main import main
 from asr_core.models.graph_folder import GRAPHS_FILE, read_graph_folder
 from tests.unit.models.conversion import source_folder
+from tests.unit.models.hub import Hub, running_hub
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
 ROOT = Path(__file__).resolve().parents[3]
+CHECKPOINT_REPO = "iic/speech_paraformer-large_asr_nat-zh-cn-16k-common-vocab8404-pytorch"
 
 
 @pytest.fixture(autouse=True)
@@ -163,3 +166,53 @@ def test_recordings_that_cannot_be_read_leave_no_folder(
     assert "none.wav" in capfd.readouterr().err
     assert sorted(os.listdir(tmp_path)) == ["model"]  # noqa: PTH208
     assert not (tmp_path / "out" / GRAPHS_FILE).exists()
+
+
+@pytest.fixture
+def hub(source: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub that has Paraformer as a checkpoint only."""
+    contents = {path.name: path.read_bytes() for path in source.iterdir()}
+    with running_hub() as state:
+        state.offer(CHECKPOINT_REPO, contents)
+        monkeypatch.setenv("ASR_MODELSCOPE_URL", state.url)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield state
+
+
+def rows(capfd: pytest.CaptureFixture[str], action: str) -> dict[str, list[str]]:
+    """What ``models list`` or ``models verify`` prints, by model."""
+    capfd.readouterr()
+    main(["models", action])
+    lines = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
+    at = 1 if action == "list" else 0
+    return {line[at]: line[at + 1 :] for line in lines}
+
+
+def test_an_installed_checkpoint_is_converted(
+    hub: Hub, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "home" / "models" / "paraformer"
+    assert main(["models", "install", "paraformer"]) == 0
+    printed = capfd.readouterr()
+    assert printed.out == f"{folder}\n"
+    assert "5/5 Quantizing decode" in printed.err
+    assert f"Model paraformer is ready, from {CHECKPOINT_REPO}" in printed.err
+    assert read_graph_folder(folder, "x").damaged() == ()
+    assert rows(capfd, "list")["paraformer"][:2] == ["installed", "1 MB"]
+    assert rows(capfd, "verify")["paraformer"][0] == "installed"
+    with (folder / "encode.onnx").open("r+b") as graph:
+        graph.seek(-1, os.SEEK_END)
+        last = graph.read(1)
+        graph.seek(-1, os.SEEK_END)
+        graph.write(bytes([last[0] ^ 1]))
+    assert rows(capfd, "verify")["paraformer"][0] == "damaged"
+
+
+def test_an_installed_checkpoint_may_stay_one(
+    hub: Hub, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "install", "paraformer", "--no-convert"]) == 0
+    assert "Quantizing" not in capfd.readouterr().err
+    folder = tmp_path / "home" / "models" / "paraformer"
+    assert not (folder / GRAPHS_FILE).exists()
+    assert rows(capfd, "verify")["paraformer"][0] == "installed"
