@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import logging
 import re
@@ -19,7 +20,7 @@ from asr_core.errors import (
 )
 from asr_core.runtime.ascend_acl import ACL, AclRuntime
 from asr_core.runtime.ascend_device import LOAD_TIMEOUT_S, AscendDevice, Equipment
-from asr_core.runtime.ascend_manifest import OmFile, OmGraph, OmTensor, Sizes
+from asr_core.runtime.ascend_manifest import DYNAMIC, GEARS, OmFile, OmGraph, OmTensor, Sizes
 from asr_core.runtime.ascend_model import LoadedOm
 from asr_core.runtime.ascend_shapes import choose, largest, measure, most_rows
 from asr_core.runtime.session import Array, TensorSpec, check_inputs
@@ -36,7 +37,7 @@ class AscendSession:
 
     Inputs of any size up to the largest of the files are padded to the smallest one that takes
     them, and outputs are cut; more rows than a file takes are run in turns. Where the device has
-    no memory for a run, the rows are halved once.
+    no memory to load a model or to run it, the rows are halved once.
 
     Args:
         device: where it runs; several sessions share it.
@@ -62,23 +63,19 @@ class AscendSession:
         self._tell_closed = closed
         self._graph = graph
         self._cann = cann
-        self._buckets: list[Sizes] = [sizes for file in graph.files for sizes in file.sizes]
-        self._files = [number for number, file in enumerate(graph.files) for _ in file.sizes]
         self._stack = contextlib.ExitStack()
         self._loaded: list[LoadedOm] = []
         self._closed = False
         self._check_fit()
         try:
-            device.call(self._load, timeout_s=LOAD_TIMEOUT_S)
+            self._load_files()
         except DeviceMismatchError as exc:
             raise self._mismatch("soc", graph.files[0], exc) from exc
-        logger.info(
-            "model loaded graph=%s device=%s mode=%s precision=%s",
-            graph.graph,
-            device.name,
-            graph.mode,
-            graph.precision,
-        )
+        used = self._graph.files
+        self._buckets: list[Sizes] = [sizes for file in used for sizes in file.sizes]
+        self._files = [number for number, file in enumerate(used) for _ in file.sizes]
+        name, mode = graph.graph, graph.mode
+        logger.info("model loaded graph=%s device=%s mode=%s", name, device.name, mode)
 
     @property
     def input_specs(self) -> tuple[TensorSpec, ...]:
@@ -183,11 +180,24 @@ class AscendSession:
                 joined[tensor.name] = arrays[0]
         return joined
 
+    def _load_files(self) -> None:
+        """Load all files; where there is no memory for them, those of half the rows, once."""
+        try:
+            self._device.call(self._load, timeout_s=LOAD_TIMEOUT_S)
+        except DeviceMemoryError:
+            smaller = with_half_the_rows(self._graph)
+            if smaller is None:
+                raise
+            logger.warning("no memory to load a model, half the rows device=%s", self._device.name)
+            self._graph = smaller
+            self._device.call(self._load, timeout_s=LOAD_TIMEOUT_S)
+
     def _load(self, equipment: Equipment) -> None:
         try:
             for file in self._graph.files:
                 self._loaded.append(LoadedOm(equipment, self._graph, file, self._stack))
         except AsrError:
+            self._loaded.clear()
             self._stack.close()
             raise
         equipment.loaded.append(self._stack)
@@ -262,6 +272,28 @@ def open_sessions(
         device.close()
         raise
     return sessions
+
+
+def with_half_the_rows(graph: OmGraph) -> OmGraph | None:
+    """The same graph without its largest batches.
+
+    Returns:
+        ``None`` where it cannot be made smaller: a file with gears takes the memory of its largest
+        gear, whichever runs.
+    """
+    if graph.mode == GEARS or not graph.batch:
+        return None
+    most = max(sizes[graph.batch] for file in graph.files for sizes in file.sizes)
+    rows = most // 2
+    files: tuple[OmFile, ...] = ()
+    if graph.mode == DYNAMIC:
+        [file] = graph.files
+        sizes = {**file.sizes[0], graph.batch: rows}
+        if rows:
+            files = (dataclasses.replace(file, sizes=(sizes,)),)
+    else:
+        files = tuple(file for file in graph.files if file.sizes[0][graph.batch] <= rows)
+    return dataclasses.replace(graph, files=files) if files else None
 
 
 def newer(version: str, than: str) -> bool:

@@ -193,7 +193,7 @@ class AscendDevice:
             SessionClosedError: the device is closed.
             DeviceLostError: the device was lost, now or before.
         """
-        return self._send(work, timeout_s or 2 * self._timeout_s + _SPARE_S, lost_too=False)
+        return self._send(work, timeout_s or self._timeout_s + _SPARE_S, lost_too=False)
 
     def unload(self, stack: contextlib.ExitStack) -> None:
         """Give back what a model holds, also where the device is lost."""

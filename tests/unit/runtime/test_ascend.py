@@ -23,7 +23,7 @@ from asr_core.errors import (
     UsageError,
 )
 from asr_core.messages import LOCALES, describe
-from asr_core.runtime.ascend import AscendSession, newer
+from asr_core.runtime.ascend import AscendSession, newer, with_half_the_rows
 from asr_core.runtime.ascend_manifest import (
     DYNAMIC,
     GEARS,
@@ -326,16 +326,49 @@ def test_nothing_is_left_after_any_failure(
 def test_memory_may_end_at_any_allocation(
     graphs: dict[str, OmGraph], reference: OnnxSession
 ) -> None:
-    with simulated() as machine, opened(machine) as device:
-        for at in range(1, 100):
+    failures = 0
+    for at in range(1, 100):
+        with simulated() as machine, opened(machine) as device:
             machine.out_of_memory_at(at)
             try:
-                session = AscendSession(device, graphs[STATIC])
+                check(AscendSession(device, graphs[GEARS]), reference, 2, 9)
+                break
             except DeviceMemoryError:
-                continue
-            break
-        assert at > len(INPUTS) + len(OUTPUTS)
-        check(session, reference, 2, 9)
+                failures += 1
+            check(AscendSession(device, graphs[GEARS]), reference, 2, 9)
+    assert failures == len(INPUTS) + 1 + len(OUTPUTS)
+
+
+@pytest.mark.parametrize("mode", [STATIC, DYNAMIC])
+def test_a_model_is_loaded_for_half_the_rows_where_memory_is_short(
+    mode: str, graphs: dict[str, OmGraph], reference: OnnxSession
+) -> None:
+    with simulated() as machine, opened(machine) as device:
+        for call, number in (("acl.rt.malloc", 207001), ("acl.mdl.load_from_file", 245000)):
+            machine.fail(call, number)
+            session = AscendSession(device, graphs[mode])
+            before = machine.devices[0].runs
+            session.run(attention_inputs(4, 16))
+            rows = 2 if mode == DYNAMIC else 1
+            assert machine.devices[0].runs == before + 4 // rows
+            check(session, reference, 3, 5)
+            session.close()
+            device.call(lambda equipment: equipment.memory.close())
+            machine.fail(call, number, times=2)
+            with pytest.raises(DeviceMemoryError):
+                AscendSession(device, graphs[mode])
+
+
+def test_what_cannot_be_made_smaller(graphs: dict[str, OmGraph]) -> None:
+    assert with_half_the_rows(graphs[GEARS]) is None
+    static = with_half_the_rows(graphs[STATIC])
+    assert static is not None
+    assert [file.sizes[0]["batch"] for file in static.files] == [1, 1, 1]
+    assert with_half_the_rows(static) is None
+    dynamic = with_half_the_rows(graphs[DYNAMIC])
+    assert dynamic is not None
+    assert dynamic.files[0].sizes == ({"batch": 2, "frames": 16},)
+    assert with_half_the_rows(dataclasses.replace(graphs[STATIC], batch="")) is None
 
 
 def test_a_lost_device_says_so_until_it_is_opened_again(
