@@ -35,7 +35,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     install.set_defaults(run=_install_model)
     use = actions.add_parser("use", help="make a recognizer the default, or take a folder")
     use.add_argument(
-        "model", metavar="NAME|FOLDER", help="from 'models list', or a folder that holds a model"
+        "wanted", metavar="NAME|FOLDER", help="from 'models list', or a folder that holds a model"
     )
     use.set_defaults(run=_use_model)
     actions.add_parser("verify", help="hash every installed file").set_defaults(run=_verify_models)
@@ -77,7 +77,7 @@ def _install_model(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _use_model(arguments: argparse.Namespace, settings: Settings) -> int:
-    wanted: str = arguments.model
+    wanted: str = arguments.wanted
     with opened_shelf(settings, create=True) as shelf:
         if os.sep in wanted or wanted.startswith("~"):
             model = shelf.bring(Path(wanted).expanduser().absolute())

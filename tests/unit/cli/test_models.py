@@ -165,3 +165,66 @@ def test_ctrl_c_keeps_the_beginning_and_the_next_call_goes_on(
     hub.stall_after = None
     assert main(["models", "install", "fsmn-vad"]) == 0
     assert rows(capsys, "verify")["fsmn-vad"][0] == "installed"
+
+
+# The default and folders of the user
+
+SEACO = ROOT / "tests" / "golden" / "paraformer_onnx"
+
+
+def default(capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    main(["models", "list"])
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    return next(cells[1] for cells in lines if cells[0] == "*")
+
+
+def test_a_folder_becomes_the_default(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert default(capsys) == "whisper-base"
+    assert main(["models", "use", str(SEACO)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{SEACO}\n"
+    assert printed.err.splitlines() == [
+        "The folder is known as paraformer_onnx from now on",
+        "The default model is paraformer_onnx now",
+    ]
+    assert default(capsys) == "paraformer_onnx"
+    listed = rows(capsys, "list")
+    assert listed["paraformer_onnx"] == ["present", "1 MB", "-", "paraformer_onnx", str(SEACO)]
+    assert rows(capsys, "verify")["paraformer_onnx"] == ["present", str(SEACO)]
+
+
+def test_a_relative_folder_is_one_too(
+    hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(SEACO.parent)
+    assert main(["models", "use", "./paraformer_onnx"]) == 0
+    assert default(capsys) == "paraformer_onnx"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "told"),
+    [
+        ("nobody", 2, "There is no model named “nobody”"),
+        ("seaco-paraformer", 1, "./run.sh models install seaco-paraformer"),
+        (str(ROOT), 1, f"“{ROOT}” holds no model that is known"),
+    ],
+)
+def test_what_cannot_be_the_default_is_told(
+    hub: Hub, capsys: pytest.CaptureFixture[str], wanted: str, code: int, told: str
+) -> None:
+    assert main(["models", "use", wanted]) == code
+    assert told in capsys.readouterr().err
+    assert default(capsys) == "whisper-base"
+
+
+def test_the_environment_wins(
+    hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["models", "use", str(SEACO)])
+    monkeypatch.setenv("ASR_MODEL", "whisper-base")
+    assert default(capsys) == "whisper-base"
+    assert main(["models", "use", "paraformer_onnx"]) == 1
+    assert capsys.readouterr().err == "ASR_MODEL decides here; change that setting\n"
