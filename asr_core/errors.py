@@ -13,6 +13,7 @@
     ├─ StoreError: MigrationError · RecordNotFoundError
     ├─ JobError: JobNotFoundError · JobStateError
     ├─ BatchError
+    ├─ EditError: EditConflictError
     ├─ ExportError
     ├─ ManifestError
     └─ InternalError
@@ -249,6 +250,33 @@ class BatchError(AsrError):
     """
 
     code = "batch"
+
+
+class EditError(AsrError):
+    """A transcript cannot be changed like that. Details: ``reason``.
+
+    ``reason`` is a stable word: ``no_text`` (the recording has no transcript yet),
+    ``no_sentence`` and ``no_token`` (nothing stands at that place), ``no_span`` (no correction
+    begins there), ``empty`` (nothing would stand on one side of a cut), ``inside`` (a cut through
+    what is written as one), ``overlap`` (sentences said at the same time cannot be one),
+    ``nothing`` (to undo or redo), ``no_version`` (that name or revision), ``no_proposal`` (it is
+    gone), ``not_ready`` (the proposal is still being recognized), ``no_recording`` (it is not
+    kept, so no part of it can be recognized again), ``range`` (no stretch of the recording),
+    ``name`` (a version needs one).
+    """
+
+    code = "edit"
+
+
+class EditConflictError(EditError):
+    """A transcript was changed since the revision that an edit was made on.
+
+    Details: ``reason`` (``edited``, or ``replaced`` by a new transcription), ``revision`` (as it
+    is now), ``who`` and ``time_ms`` of the last change, ``changes``: what happened since, as
+    ``[first, removed, added]`` in order; empty where it was replaced.
+    """
+
+    code = "edit_conflict"
 
 
 class ExportError(AsrError):

@@ -44,8 +44,9 @@ class WrittenSpan:
         written: what stands in the written form instead; the mark of the last token follows it.
             Empty: the written form leaves the tokens out.
         kind: who wrote it: ``number`` (number normalization and its user rules), ``hotword``
-            (sounds like a hotword), ``replacement`` (the user's list of wrong and right words) or
-            ``polish`` (fillers and repeats left out, acronyms in capitals).
+            (sounds like a hotword), ``replacement`` (the user's list of wrong and right words),
+            ``polish`` (fillers and repeats left out, acronyms in capitals) or ``edit`` (words
+            that a person wrote together).
     """
 
     first_token: int
@@ -230,17 +231,32 @@ def join_text(parts: Iterable[tuple[str, str]]) -> str:
     Chinese, kana and punctuation take no space; two adjacent Latin words or numbers do, also
     after a half-width mark (``Hello, world``).
     """
-    line = ""
+    line: list[str] = []
+    last = ""
     for text, mark in parts:
-        if line and text and _takes_space(line[-1]) and _is_spaced_script(text[0]):
-            line += " "
-        line += text + mark
-    return line
+        if last and text and _takes_space(last) and _is_spaced_script(text[0]):
+            line.append(" ")
+        line += (text, mark)
+        last = (mark or text or last)[-1:]
+    return "".join(line)
 
 
 def join_sentences(texts: Iterable[str]) -> str:
     """Join sentence texts under the same spacing rule as tokens."""
     return join_text((text, "") for text in texts)
+
+
+def needs_space(before: str, after: str, *, spaced: bool = False) -> bool:
+    """Whether joining puts a space between two pieces of text, neither of them empty.
+
+    Args:
+        before: the line so far, or its end.
+        after: what follows.
+        spaced: as :attr:`Sentence.spaced`.
+    """
+    if _takes_space(before[-1]) and _is_spaced_script(after[0]):
+        return True
+    return spaced and _is_joint(before, after)
 
 
 def _takes_space(last: str) -> bool:
