@@ -21,6 +21,7 @@ Usage: ./run.sh [COMMAND] [ARGUMENTS]
   batch DIR                                  a folder of recordings, into DIR/transcripts
   models list|install NAME|verify            the models of this installation
   convert onnx|mindspore FOLDER --output DIR graphs or a checkpoint from FunASR's model folder
+  convert compare REFERENCE OTHER            where two forms of a model differ
   doctor [--html FILE] [--quick]             check everything before going live
   evaluate --manifest TSV                    error rates of a list of recordings
   itn, punctuate                             filters: a line in, a line out

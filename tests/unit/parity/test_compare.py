@@ -289,7 +289,7 @@ def test_wrong_folders(exact: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     write_graph_manifest(replace(read_graph_folder(ascend, "ascend"), runtime="ascend"))
     assert "ascend" in wrong_call([exact, ascend], capsys)
     place = tmp_path / "notes.txt" / "report.html"
-    assert "report.html" in wrong_call([exact, exact, "--html", str(place)], capsys)
+    assert "notes.txt" in wrong_call([exact, exact, "--html", str(place)], capsys)
 
 
 @pytest.mark.parametrize("limit", ["max_abs", "max_abs=", "max_abs=-1", "max_abs=nan", "speed=1"])
