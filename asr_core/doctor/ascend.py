@@ -14,7 +14,7 @@ from asr_core.doctor.finding import Finding, fail, listed, none, ok, warn
 from asr_core.doctor.versions import canns_of, major_minor, needed_hdk, version_key
 from asr_core.models.graph_folder import GRAPHS_FILE
 from asr_core.runtime.ascend_manifest import ENDING
-from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip
+from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip, read_soc
 
 _NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _CANN_FOLDERS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
@@ -197,7 +197,7 @@ def check_om_models(context: Context) -> Finding:
         return none("om_models", context.no_device)
     if not models:
         return none("om_models", "no_models")
-    socs = {chip.soc for chip in context.npus.chips if chip.soc}
+    socs = {soc for chip in context.npus.chips if (soc := read_soc(chip, context.host.run))}
     cann = cann_version(context)
     wrong = []
     for model in models:

@@ -9,8 +9,8 @@ from asr_core.doctor.finding import Finding, fail, none, ok, warn
 
 MB = 1 << 20
 
-_PROGRAM_MB = 700  # interpreter, page and libraries
-_ADDRESS_MB = 2500  # addresses that libraries reserve and never use
+_PROGRAM_MB = 500  # interpreter, page and libraries
+_ADDRESS_MB = 1500  # addresses that libraries reserve and never use
 _UNTOLD_MODEL_MB = 300
 _BEAMS = 5
 _BEAM_MB = 11  # keys and values of one beam over a whole window of Whisper base

@@ -268,6 +268,31 @@ def parse_memory(text: str) -> tuple[NpuMemory, ...]:
     )
 
 
+def parse_board(text: str) -> dict[int, str]:
+    """Read ``npu-smi info -t board -i N [-c C]`` of A3 and later: chip to its exact kind.
+
+    Returns:
+        ``{0: "Ascend910_9362"}``, as models are converted for; chips that do not tell are left out.
+    """
+    found: dict[int, str] = {}
+    for chip, values in _blocks(text):
+        name, kind = _told(values.get("chip name", "")), _told(values.get("npu name", ""))
+        if name and kind:
+            family = name if name.lower().startswith("ascend") else f"Ascend{name}"
+            found[chip] = f"{family.replace(' ', '')}_{kind}"
+    return found
+
+
+def read_soc(chip: NpuChip, run: Run = run_command) -> str:
+    """What models are converted for to run on a chip; empty if nothing tells."""
+    if chip.soc:
+        return chip.soc
+    asked = [COMMAND, "info", "-t", "board", "-i", str(chip.card), "-c", str(chip.chip)]
+    answer = run(asked, TIMEOUT_S)
+    kinds = parse_board(answer.text) if answer.done else {}
+    return kinds.get(chip.chip) or next(iter(kinds.values()), "")
+
+
 def read_type(kind: str, card: int, run: Run = run_command) -> Answer:
     """Ask ``npu-smi info -t KIND -i CARD``; the answer's text is for the parser of that kind."""
     return run([COMMAND, "info", "-t", kind, "-i", str(card)], TIMEOUT_S)

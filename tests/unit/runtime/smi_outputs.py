@@ -248,3 +248,13 @@ MEMORY_310 = """\
 \tCapacity(MB)                   : 7680
 \tClock Speed(MHz)               : 1600
 """
+
+BOARD_A3 = """\
+\tNPU ID                         : 0
+\tProduct Name                   : Example
+\tSoftware Version               : 25.2.0
+\tFirmware Version               : 7.7.0.6.236
+\tChip Name                      : Ascend910
+\tNPU Name                       : 9362
+\tPCIe Bus Info                  : 0000:9D:00.0
+"""

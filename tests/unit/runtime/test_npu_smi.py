@@ -130,6 +130,7 @@ def test_whatever_it_says_nothing_breaks(text: str) -> None:
         npu_smi.parse_health,
         npu_smi.parse_temp,
         npu_smi.parse_memory,
+        npu_smi.parse_board,
     ):
         parse(text)
 
@@ -171,6 +172,22 @@ def test_health_temperature_and_memory() -> None:
     assert (hbm.capacity_mb, hbm.total_mb, hbm.clock_mhz) == (65536, None, 1600)
     (ddr,) = npu_smi.parse_memory(outputs.MEMORY_310)
     assert (ddr.capacity_mb, ddr.total_mb, ddr.clock_mhz) == (7680, 8192, 1600)
+
+
+def test_the_exact_kind_of_a_chip_that_the_table_does_not_tell() -> None:
+    asked = []
+
+    def run(arguments: list[str], _timeout_s: float) -> Answer:
+        asked.append(" ".join(arguments))
+        return Answer("done", outputs.BOARD_A3)
+
+    first, second = chips(outputs.CHIP_A3)
+    assert npu_smi.read_soc(second, run) == "Ascend910_9362"
+    assert asked == ["npu-smi info -t board -i 0 -c 1"]
+    (told,) = chips(outputs.CHIP_310B)
+    assert (npu_smi.read_soc(told, run), len(asked)) == ("Ascend310B4", 1)
+    assert npu_smi.read_soc(first, lambda *_: Answer("timeout")) == ""
+    assert npu_smi.parse_board("\tChip Name : Ascend910\n\tNPU Name : NA\n") == {}
 
 
 def test_a_report_is_asked_for_by_card() -> None:
