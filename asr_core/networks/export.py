@@ -6,8 +6,7 @@ parameters, because an exported LSTM knows only the length of the example.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +49,17 @@ def export_graph(
         for name, array in example.items()
     }
     tensors = [ms.Tensor(array) for array in example.values()]
-    # MindSpore cuts networks of more than 2 GB into files of its own, which are joined here.
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        draft = Path(folder) / path.name
-        ms.onnx.export(
-            cell, *tensors, file_name=str(draft), input_names=list(example), dynamic_axes=axes
-        )
-        model = onnx.load(draft)
+    # Weights are added here: MindSpore would copy all of them three times.
+    ms.onnx.export(
+        cell,
+        *tensors,
+        file_name=str(path),
+        input_names=list(example),
+        export_params=False,
+        dynamic_axes=axes,
+    )
+    model = onnx.load(path)
+    _add_weights(model, cell, example)
     # MindSpore declares the sizes of the example, and a name given to an output is lost to the
     # parts of the graph that use it too.
     found = [value.name for value in model.graph.output]
@@ -65,6 +68,20 @@ def export_graph(
         model.graph.node.append(onnx.helper.make_node("Identity", [value], [name]))
         model.graph.output.append(_value(name, "FLOAT", [f"{name}_{axis}" for axis in range(4)]))
     write_onnx(model, path)
+
+
+def _add_weights(model: Any, cell: nn.Cell, inputs: Container[str]) -> None:
+    """Make constants of the inputs that are the cell's parameters."""
+    from onnx import numpy_helper
+
+    parameters = {parameter.name: parameter for parameter in cell.get_parameters()}
+    own = [value for value in model.graph.input if value.name in inputs]
+    names = [value.name for value in model.graph.input if value.name not in inputs]
+    del model.graph.input[:]
+    model.graph.input.extend(own)
+    for name in names:
+        values = np.ascontiguousarray(parameters[name].asnumpy())
+        model.graph.initializer.append(numpy_helper.from_array(values, name))
 
 
 def write_timestamp_head(cell: TimestampHead, path: Path) -> None:
