@@ -34,6 +34,7 @@ from asr_core.networks.graph_axes import paraformer_axes
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.recognizers.paraformer_ascend import open_ascend_paraformer
+from asr_core.recognizers.pooled import PooledRecognizer
 from asr_core.results import Utterance
 from asr_core.runtime.ascend_acl import AclRuntime
 from asr_core.runtime.ascend_manifest import DYNAMIC, MODES
@@ -254,3 +255,42 @@ def test_files_of_another_model_are_refused(folders: Mapping[str, Path], tmp_pat
     write_graph_manifest(replace(graphs, graphs=entries))
     with pytest.raises(ModelIntegrityError, match="lacks the graph times"):
         opened(folder)
+
+
+@pytest.mark.parametrize("how", ["nothing", "lose", "hang"])
+def test_several_devices_say_what_one_says(
+    folders: Mapping[str, Path], reference: Mapping[str, ParaformerRecognizer], how: str
+) -> None:
+    """Also when one of them dies while it works."""
+    waveforms = SHORT * 3
+    expected = said(recognize(reference["seaco"], waveforms, hotwords(3)))
+    runtime = AclRuntime()
+
+    def open_recognizer(index: int) -> ParaformerRecognizer:
+        folder = folders["gears"]
+        _, backend = open_ascend_paraformer(
+            folder, name="seaco", index=index, threads=1, runtime=runtime
+        )
+        return ParaformerRecognizer(
+            folder, name="seaco", threads=1, batch_segments=2, backend=backend
+        )
+
+    with simulated(devices=4) as machine:
+        names = [f"npu:{index}" for index in range(4)]
+        recognizer = PooledRecognizer(names, open_recognizer, back_off_s=(0.01,))
+        assert recognizer.info.device == "npu:0,npu:1,npu:2,npu:3"
+        assert recognizer.group_passes == 8
+        assert recognizer.supports_hotwords
+        assert recognizer.hotword_warnings(hotwords(3)) == ()
+        if how != "nothing":
+            getattr(machine, how)(1)
+        assert said(recognize(recognizer, waveforms, hotwords(3))) == expected
+        status = recognizer.status()
+        assert [one.losses for one in status] == [0, int(how != "nothing"), 0, 0]
+        assert sum(one.done for one in status) >= len(waveforms) // 2
+        machine.recover(1)
+        recognizer.close()
+        recognizer.close()
+        with pytest.raises(SessionClosedError):
+            recognize(recognizer, waveforms)
+        assert runtime.users == 0
