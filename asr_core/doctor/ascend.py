@@ -207,7 +207,8 @@ def check_om_models(context: Context) -> Finding:
             wrong.append(f"{model.name}: CANN {model.cann}")
     if wrong:
         here = listed(sorted(socs)) or "?"
-        mend = f"./run.sh convert om --help  # --soc {min(socs, default='<chip>')}"
+        soc = min(socs, default="Ascend<name>")
+        mend = f"atc --framework=5 --model=<graph>.onnx --soc_version={soc} --output=<graph>"
         return fail("om_models", "other", mend, names=listed(wrong), here=here, cann=cann or "?")
     names = listed([model.name for model in models])
     if not socs or not all(model.soc for model in models):
