@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,8 @@ class MindSpore:
         self.call(functools.partial(self._start, threads))
 
     def _start(self, threads: int) -> None:
+        # What it notes when a network cannot be compiled would lie in the working folder.
+        os.environ.setdefault("MS_OM_PATH", tempfile.gettempdir())
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         try:
