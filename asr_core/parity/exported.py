@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from asr_core.errors import DeviceError
+from asr_core.errors import DeviceError, UsageError
 from asr_core.models.funasr_folder import FunasrFolder
 from asr_core.parity.graphs import results_of, tokens_of
 from asr_core.parity.onnx import tapped_session
@@ -34,9 +34,9 @@ class ExportedProbe:
     """
 
     def __init__(self, folder: FunasrFolder, *, name: str, threads: int) -> None:
-        self._backend = OnnxParaformer(folder, name=name, threads=threads)
         if folder.network is None:
-            raise DeviceError("the folder was opened without its graphs")
+            raise UsageError("The folder was opened without its graphs")
+        self._backend = OnnxParaformer(folder, name=name, threads=threads)
         self._quantized = "quant" in folder.network.stem
         self._no_words = (folder.tokens.index("<s>") if "<s>" in folder.tokens else 1,)
         self._session, self._stages = tapped_session(

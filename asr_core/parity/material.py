@@ -23,7 +23,7 @@ SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "例会片�
 MAX_SECONDS = 12.0
 BATCH = 4
 
-_MIN_SECONDS = 2.0
+_MIN_SECONDS = 0.2
 _MADE_WORDS = 60
 """More than 50, so that the graph that chooses among many hotwords has a part too."""
 
