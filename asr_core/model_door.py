@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import threading
 from pathlib import Path
 
 from asr_core.equipment import Equipment
+from asr_core.errors import UnknownModelError
 from asr_core.jobs.model import JobState
 from asr_core.settings import PUNCTUATIONS, Settings
 from asr_core.shelf import ModelShelf, ShelfModel
@@ -99,9 +101,9 @@ class ModelDoor:
             ``heard`` where the network listens for them, ``sound`` where they are only corrected
             by their sound, ``none`` where neither is possible here.
         """
-        wanted = name or self._shelf.default()
-        if any(one.hears_hotwords for one in self._shelf.all() if one.entry.name == wanted):
-            return "heard"
+        with contextlib.suppress(UnknownModelError):
+            if self._shelf.look(name or self._shelf.default()).hears_hotwords:
+                return "heard"
         return "sound" if importlib.util.find_spec("pypinyin") else "none"
 
     def vad_choices(self) -> tuple[str, ...]:

@@ -132,6 +132,10 @@ class ModelShelf:
         more = [known for name, known in brought.items() if name not in CATALOGUE]
         return tuple(self._look(one) for one in (*own, *more))
 
+    def look(self, name: str) -> ShelfModel:
+        """One model; see :meth:`entry`."""
+        return self._look(self._brought().get(name) or self._catalogue_entry(name))
+
     def recognizers(self) -> tuple[ShelfModel, ...]:
         """The recognizers that can be used, and the default whatever its state; it is first."""
         default = self.default()

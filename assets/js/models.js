@@ -49,6 +49,8 @@
       return el("td", { class: "tl-models-act" }, ...parts);
     }
 
+    const cell = (kind, text) => el("td", { class: `${kind}${text ? "" : " tl-lacks"}`, text: text || "–" });
+
     function row(model, view) {
       const command = `./run.sh models install ${model.name}`;
       const title = el("td", { class: "tl-models-name" }, el("span", { text: model.title }), " ", el("small", { class: "tl-muted", text: model.family }),
@@ -58,7 +60,7 @@
       const state = el("td", { class: "tl-models-state" }, el("span", { class: `tl-badge tl-is-${model.state}`, text: t(`models.${model.state}`) }),
         model.active ? el("span", { class: "tl-badge tl-is-active", text: t("models.active") }) : null,
         model.backend ? el("small", { class: "tl-muted tl-path", text: t("models.loaded", { backend: model.backend }) }) : null);
-      return el("tr", { "data-model": model.name }, title, el("td", { class: "tl-cell-time", text: model.size }), el("td", { class: "tl-models-licence", text: model.licence }), state, actions(model, view));
+      return el("tr", { "data-model": model.name }, title, cell("tl-cell-time", model.size), cell("tl-models-licence", model.licence), state, actions(model, view));
     }
 
     return {

@@ -9,13 +9,24 @@ import gradio as gr
 import pytest
 
 from asr_core.errors import RecordNotFoundError
-from ui.guard import guarded, guarded_event
+from ui.guard import guarded, guarded_admin, guarded_event, guarded_with_rights
 from ui.i18n import locale_of
 
 
+class Client:
+    def __init__(self, host):
+        self.host = host
+
+
 class Request:
-    def __init__(self, language):
-        self.headers = {"accept-language": language}
+    def __init__(self, language, host="127.0.0.1", **headers):
+        self.headers = {"accept-language": language, **headers}
+        self.client = Client(host)
+
+
+class Event:
+    def __init__(self, **data):
+        self._data = data
 
 
 def missing(page, locale):
@@ -89,3 +100,24 @@ def test_gradio_passes_request_and_event_to_wrapped_handlers(page):
 )
 def test_language_of_a_visitor(header, expected):
     assert locale_of({"accept-language": header}, "zh-CN") == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "headers", "may"),
+    [
+        ("127.0.0.1", {}, True),
+        ("::1", {}, True),
+        ("192.168.1.7", {}, False),
+        ("127.0.0.1", {"x-forwarded-for": "192.168.1.7"}, False),
+        ("127.0.0.1", {"forwarded": "for=192.168.1.7"}, False),
+    ],
+)
+def test_only_who_sits_at_the_server_may_change_the_installation(page, host, headers, may):
+    request = Request("en", host, **headers)
+    assert guarded_with_rights(page, echo)(request) == f"en {may}"
+    change = guarded_admin(page, echo)
+    if may:
+        assert change(request, Event(name="x")) == "en {'name': 'x'}"
+    else:
+        with pytest.raises(gr.Error, match="on the server itself only"):
+            change(request, Event(name="x"))

@@ -192,7 +192,7 @@ def test_models_are_listed_with_what_may_be_done(page, settings, locale):
     rows = {row["name"]: row for row in view["models"]}
     assert list(rows)[:2] == ["whisper-base", "seaco-paraformer"]
     assert (rows["whisper-base"]["active"], rows["seaco-paraformer"]["active"]) == (True, False)
-    assert (rows["whisper-base"]["size"], rows["ct-punc"]["size"]) == ("141 MB", "–")
+    assert (rows["whisper-base"]["size"], rows["ct-punc"]["size"]) == ("141 MB", "")
     lacking = rows["seaco-paraformer"]
     told = (lacking["state"], lacking["may_install"], lacking["may_use"], lacking["path"])
     assert told == ("missing", True, False, str(settings.models / "seaco-paraformer"))

@@ -41,11 +41,12 @@ def offer(page: Page, locale: str, *chosen: str | None) -> tuple[Any, ...]:
     """
     offered = choices(page, locale)
     names = {name for _, name in offered}
+    kept = [name if name in names else DEFAULT for name in chosen]
+    hints = {name: hint(page, locale, name) for name in set(kept)}
     updates: list[Any] = []
-    for name in chosen:
-        kept = name if name in names else DEFAULT
-        updates.append(gr.Dropdown(choices=offered, value=kept, visible=len(offered) > 1))
-        updates.append(hint(page, locale, kept))
+    for name in kept:
+        updates.append(gr.Dropdown(choices=offered, value=name, visible=len(offered) > 1))
+        updates.append(hints[name])
     return tuple(updates)
 
 
@@ -130,8 +131,8 @@ def _row(model: ModelStatus, locale: str) -> View:
         "name": model.name,
         "title": _title(model, locale),
         "family": optional_message(f"page.family_{model.family}", locale, model.family),
-        "licence": model.licence or "–",
-        "size": "–" if model.size_bytes is None else readable_bytes(model.size_bytes),
+        "licence": model.licence,
+        "size": "" if model.size_bytes is None else readable_bytes(model.size_bytes),
         "state": model.state,
         "active": model.active,
         "backend": model.backend,
