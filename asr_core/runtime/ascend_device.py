@@ -211,7 +211,7 @@ class AscendDevice:
                 return
             self._closed = True
             self._tasks.put(None)
-        self._thread.join(self._timeout_s + _SPARE_S)
+        self._thread.join(_SPARE_S if self._abandoned else self._timeout_s + _SPARE_S)
         if self._thread.is_alive():
             logger.error("device does not let go device=%s", self.name)
         self._runtime.release()

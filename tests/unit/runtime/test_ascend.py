@@ -221,6 +221,16 @@ def test_the_runtime_may_refuse_a_file_by_any_code(number: int, onnx: Path, tmp_
         assert caught.value.details["soc"] == "Ascend310P3"
 
 
+def test_a_chip_without_free_shapes_says_so(onnx: Path, tmp_path: Path) -> None:
+    graph = convert(onnx, tmp_path, (INPUTS, OUTPUTS), DYNAMIC, LARGEST, soc="Ascend310B1")
+    with simulated(soc="Ascend310B1") as machine, opened(machine) as device:
+        session = AscendSession(device, graph)
+        with pytest.raises(DeviceError) as caught:
+            session.run(attention_inputs(1, 4))
+        assert caught.value.details["reason"] == "unsupported"
+        assert "fixed shapes" in describe(caught.value, "en")
+
+
 def test_a_later_cann_is_named(graphs: dict[str, OmGraph]) -> None:
     with simulated() as machine, opened(machine) as device:
         with pytest.raises(DeviceMismatchError) as caught:

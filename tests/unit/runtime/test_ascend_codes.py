@@ -106,12 +106,15 @@ def test_names(number: int, name: str) -> None:
     [
         (107500, Kind.CALLER),
         (207500, Kind.RESOURCE),
-        (507905, Kind.INTERNAL),
+        *((number, Kind.INTERNAL) for number in range(507902, 507917)),
         (999999, Kind.INTERNAL),
     ],
 )
 def test_codes_of_later_versions_are_classed_by_their_range(number: int, kind: Kind) -> None:
     assert kind_of(number) is kind
+    assert name_of(number) == f"ACL_ERROR_{number}"
+    error = device_error("npu:0", number, "acl.rt.malloc", "")
+    assert (type(error), error.details["reason"]) == (DeviceError, kind.value)
 
 
 @pytest.mark.parametrize("number", [500002, 545001, 100000])
