@@ -29,12 +29,13 @@ body { margin: 0; background: var(--bg); color: var(--ink); font: 15px/1.7 "Ping
 main { max-width: 1080px; margin: auto; padding: 24px 16px; }
 h1 { font-size: 20px; } h2 { font-size: 16px; margin: 0 0 8px; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px; margin: 16px 0; overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; } td, th { text-align: left; padding: 3px 16px 3px 0; border-bottom: 1px solid var(--line); font-weight: 400; white-space: nowrap; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; } td, th { text-align: left; padding: 3px 16px 3px 0; border-bottom: 1px solid var(--line); font-weight: 400; white-space: nowrap; vertical-align: top; }
+.facts td { white-space: normal; overflow-wrap: anywhere; }
 th { color: var(--soft); font-size: 13px; } .n { text-align: right; } .soft { color: var(--soft); font-size: 13px; }
 .big { font-size: 24px; line-height: 1.3; color: var(--accent); } .big.bad { color: var(--bad); }
 tr.bad td { background: var(--bad-bg); } tr.bad .note { color: var(--bad); }
 .bar { display: block; height: 8px; min-width: 1px; border-radius: 4px; background: var(--bar); } tr.bad .bar { background: var(--bad-bar); }
-.scale { width: 120px; } .text { overflow-wrap: anywhere; margin: 2px 0 12px; }
+.scale { width: 120px; padding-top: 9px; } .text { overflow-wrap: anywhere; margin: 2px 0 12px; }
 """  # noqa: E501 - one rule a line
 
 _SMALLEST = -9.0
@@ -77,7 +78,7 @@ def _section(title: str, body: str) -> str:
 
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
     body = "".join(f'<tr><th scope="row">{name}</th><td>{cell}</td></tr>' for name, cell in rows)
-    return f"<table><tbody>{body}</tbody></table>"
+    return f'<table class="facts"><tbody>{body}</tbody></table>'
 
 
 def _summary(comparison: Comparison, words: _Words) -> str:
@@ -112,7 +113,7 @@ def _layer(layer: Layer, locale: str) -> str:
     kind = "" if layer.passed else ' class="bad"'
     return (
         f"<tr{kind}><td>{escape(layer.name)}</td>{cells}"
-        f'<td class="scale">{_bar(layer)}</td><td class="note">{note}</td></tr>'
+        f'<td><div class="scale">{_bar(layer)}</div></td><td class="note">{note}</td></tr>'
     )
 
 
