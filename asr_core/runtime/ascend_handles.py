@@ -277,9 +277,11 @@ class Dataset(Handle):
         given = (self.number, description.number, index)
         self.acl.do("acl.mdl.set_dataset_tensor_desc", *given)
 
-    def shape(self, index: int) -> tuple[int, ...]:
-        """The shape that an output got, after the run."""
-        desc = self.acl.make("acl.mdl.get_dataset_tensor_desc", self.number, index)
+    def shape(self, index: int) -> tuple[int, ...] | None:
+        """The shape that an output got, after the run; ``None`` where the version does not tell."""
+        desc = int(self.acl.get("acl.mdl.get_dataset_tensor_desc", self.number, index))
+        if desc == 0:
+            return None
         count = int(self.acl.get("acl.get_tensor_desc_num_dims", desc))
         asked = "acl.get_tensor_desc_dim_v2"
         if not self.acl.has(asked):

@@ -182,16 +182,14 @@ class LoadedOm:
 
     def _shape_of(self, index: int, port: _Port, bucket: Sizes) -> tuple[int, ...]:
         """How an output lies in its memory."""
+        expected = found = port.tensor.shape(bucket)
         if self._graph.mode == DYNAMIC:
-            found = self._given.shape(index)
+            found = self._given.shape(index) or expected
         elif self._graph.mode == GEARS:
             found = self._description.current_output_shape(index)
-        else:
-            return port.tensor.shape(bucket)
-        expected = port.tensor.shape(bucket)
         if found != expected:
             raise self._wrong(f"gave {port.tensor.name} as {found}, not {expected}")
-        return found
+        return expected
 
     def _fetch(self, port: _Port, sizes: Sizes, full: tuple[int, ...]) -> None:
         memory = self._equipment.memory
@@ -239,6 +237,8 @@ class LoadedOm:
         order = order or list(range(counts[0]))
         for index, place in enumerate(order):
             self._check_input(index, graph.inputs[place])
+        for index, tensor in enumerate(graph.outputs):
+            self._check_output(index, tensor)
         if gears:
             self._check_gears([graph.inputs[place] for place in order])
         return order
@@ -252,6 +252,17 @@ class LoadedOm:
         )
         if found != wanted:
             raise self._wrong(f"takes {tensor.name} as {found}, not {wanted}")
+
+    def _check_output(self, index: int, tensor: OmTensor) -> None:
+        found = self._description.output_shape(index)
+        fixed = self._graph.mode not in (GEARS, DYNAMIC)
+        wanted = tensor.shape(self._file.sizes[0]) if fixed else tensor.axes
+        fits = len(found) == len(wanted) and all(
+            isinstance(size, str) or size == other
+            for size, other in zip(wanted, found, strict=True)
+        )
+        if not fits:
+            raise self._wrong(f"gives {tensor.name} as {found}, not {wanted}")
 
     def _check_gears(self, tensors: list[OmTensor]) -> None:
         if self._description.gear_index() != len(tensors):

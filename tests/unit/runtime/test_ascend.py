@@ -186,6 +186,40 @@ def test_older_versions_wait_without_a_limit(
         check(AscendSession(device, graphs[DYNAMIC]), reference, 2, 5)
 
 
+def test_outputs_whose_shape_is_not_told(
+    graphs: dict[str, OmGraph], reference: OnnxSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acl.mdl, "get_dataset_tensor_desc", lambda _dataset, _index: 0)
+    with simulated() as machine, opened(machine) as device:
+        check(AscendSession(device, graphs[DYNAMIC]), reference, 2, 5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("axes", [("batch", 1, "frames", 7), ("batch", "frames", 6)])
+def test_outputs_of_another_shape_are_refused(
+    mode: str, axes: tuple[int | str, ...], graphs: dict[str, OmGraph]
+) -> None:
+    outputs = (dataclasses.replace(OUTPUTS[0], axes=axes), OUTPUTS[1])
+    graph = dataclasses.replace(graphs[mode], outputs=outputs)
+    with simulated() as machine, opened(machine) as device:
+        with pytest.raises(ModelIntegrityError, match="gives encoded"):
+            AscendSession(device, graph)
+        assert "Model" not in machine.live()
+
+
+@pytest.mark.parametrize("mode", [GEARS, DYNAMIC])
+def test_results_of_another_shape_are_no_results(
+    mode: str, graphs: dict[str, OmGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with simulated() as machine, opened(machine) as device:
+        session = AscendSession(device, graphs[mode])
+        other = {"name": "encoded", "dimCount": 4, "dims": [1, 1, 5, 6]}
+        monkeypatch.setattr(acl.mdl, "get_cur_output_dims", lambda _desc, _index: (other, 0))
+        monkeypatch.setattr(acl, "get_tensor_desc_dim_v2", lambda _desc, axis: (5, 0))
+        with pytest.raises(ModelIntegrityError, match="gave encoded"):
+            session.run(attention_inputs(1, 4))
+
+
 def test_a_closed_session_refuses(graphs: dict[str, OmGraph]) -> None:
     with simulated() as machine, opened(machine) as device:
         session = AscendSession(device, graphs[GEARS])
