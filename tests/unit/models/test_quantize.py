@@ -55,7 +55,8 @@ def model(weights: dict[str, np.ndarray] | None = None) -> onnx.ModelProto:
 
 
 def run(made: onnx.ModelProto, folder: Path, x: np.ndarray) -> np.ndarray:
-    write_onnx(made, folder / "g.onnx")
+    # Writing takes the weights out of a model.
+    write_onnx(onnx.ModelProto.FromString(made.SerializeToString()), folder / "g.onnx")
     return OnnxSession(folder / "g.onnx", threads=1).run({"x": x})["y"]
 
 
@@ -179,3 +180,23 @@ def test_large_graphs_keep_their_weights_beside_them(tmp_path: Path) -> None:
     # Written again in one piece, nothing of the other form stays.
     assert write_onnx(model(), path) is None
     assert not (tmp_path / "g.weights").exists()
+
+
+def test_a_file_is_what_the_package_writes(tmp_path: Path) -> None:
+    whole = model()
+    whole.producer_name = "tinglu"
+    whole.metadata_props.add(key="a", value="b")
+    assert (
+        write_onnx(onnx.ModelProto.FromString(whole.SerializeToString()), tmp_path / "g.onnx")
+        is None
+    )
+    assert onnx.load(tmp_path / "g.onnx") == whole
+    onnx.checker.check_model(str(tmp_path / "g.onnx"))
+
+
+def test_a_graph_that_is_none_is_not_written(tmp_path: Path) -> None:
+    broken = model()
+    broken.graph.node[0].input[1] = "nothing"
+    with pytest.raises(onnx.checker.ValidationError, match="nothing"):
+        write_onnx(broken, tmp_path / "g.onnx")
+    assert not (tmp_path / "g.onnx").exists()
