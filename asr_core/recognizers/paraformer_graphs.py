@@ -13,7 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asr_core.errors import DeviceError, ModelIntegrityError, SessionClosedError, UsageError
+from asr_core.errors import (
+    DeviceError,
+    DeviceLostError,
+    DeviceMemoryError,
+    DeviceUnavailableError,
+    ModelIntegrityError,
+    SessionClosedError,
+    UsageError,
+)
 from asr_core.networks.config import ParaformerConfig
 from asr_core.networks.graphs import (
     BIAS,
@@ -47,6 +55,7 @@ MOST_WORDS = 50
 """Of a longer list each recording gets the hotwords that it looks at most, and ``<s>``."""
 
 _PROBE_FRAMES, _PROBE_TOKENS = 12, 3
+_OVER_FRAMES = frozenset({"features", "positions", "mask", "encoded", "memory", "memory_mask"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,8 @@ class Batching:
 
     Attributes:
         rows: most segments in one run; they are of like length, shorter ones are padded.
-        workers: runs side by side; more than 1 only where sessions may be used by several threads.
+        workers: runs side by side, as many as at the opening; more than 1 only where sessions may
+            be used by several threads.
         frames: of the longest segment that the graphs take; 0: any.
         word_tokens: of the longest hotword that they take; 0: any.
     """
@@ -83,6 +93,7 @@ class GraphParaformer:
 
     Raises:
         ModelIntegrityError: graphs are missing, are not those of this model, or cannot be run.
+        DeviceError: the device is lost, has no memory or is not there.
     """
 
     def __init__(
@@ -98,7 +109,12 @@ class GraphParaformer:
         self._sessions = dict(sessions)
         self._info = info
         self._positions = position_encoding(_PROBE_FRAMES, config.encoder.inputs)
-        self._pool = ThreadPoolExecutor(batching.workers, thread_name_prefix="paraformer")
+        # A single run at a time needs no thread of its own, nor memory that belongs to one.
+        self._pool = (
+            ThreadPoolExecutor(batching.workers, thread_name_prefix="paraformer")
+            if batching.workers > 1
+            else None
+        )
         self.batching = batching
         self._max_hotword_tokens = 0
         self._no_bias: Float32 | None = None
@@ -109,6 +125,10 @@ class GraphParaformer:
                 tokens = self._session(EMBED).input_specs[0].shape[1] or batching.word_tokens
                 self._max_hotword_tokens = tokens or UNLIMITED_TOKENS
                 self._no_bias = self.embed_hotwords([[no_bias]])
+        except (DeviceLostError, DeviceMemoryError, DeviceUnavailableError):
+            # The device is at fault, not the graphs.
+            self.close()
+            raise
         except DeviceError as exc:
             self.close()
             raise self._wrong(f"cannot be run: {exc}") from exc
@@ -157,7 +177,8 @@ class GraphParaformer:
         # The longest ones first, so that workers end together and runs are padded little.
         order = np.argsort(-lengths, kind="stable")
         runs = np.split(order, range(self.batching.rows, len(order), self.batching.rows))
-        outputs = self._pool.map(
+        each = self._pool.map if self._pool else map
+        outputs = each(
             lambda rows: self._run(features[rows, : lengths[rows[0]]], lengths[rows], words), runs
         )
         return joined(
@@ -166,7 +187,8 @@ class GraphParaformer:
         )
 
     def close(self) -> None:
-        self._pool.shutdown()
+        if self._pool:
+            self._pool.shutdown()
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
@@ -295,28 +317,22 @@ class GraphParaformer:
 
     def _probe(self) -> None:
         """Run every graph once: what its declared shapes leave open shows itself here."""
-        sizes = {"features": _PROBE_FRAMES, "encoded": _PROBE_FRAMES, "memory": _PROBE_FRAMES}
         rng = np.random.default_rng(0)
         for name, graph in paraformer_graphs(self._config).items():
-            mask_frames = _PROBE_FRAMES if name in (ENCODE, TIMES) else _PROBE_TOKENS
             inputs: dict[str, Array] = {}
             for spec in graph.inputs:
-                time = sizes.get(spec.name, mask_frames)
-                if spec.name in ("positions", "memory_mask"):
-                    time = _PROBE_FRAMES
-                shape = [
-                    axis or (1 if place == 0 else time) for place, axis in enumerate(spec.shape)
-                ]
-                inputs[spec.name] = np.ones(shape, spec.dtype)
-                if "mask" not in spec.name and spec.dtype == "float32":
-                    inputs[spec.name] = rng.normal(size=shape).astype(np.float32)
+                time = _PROBE_FRAMES if spec.name in _OVER_FRAMES else _PROBE_TOKENS
+                shape = [axis or (time if place else 1) for place, axis in enumerate(spec.shape)]
+                is_plane = spec.dtype == "float32" and not spec.name.endswith("mask")
+                values = rng.normal(size=shape) if is_plane else np.ones(shape)
+                inputs[spec.name] = values.astype(spec.dtype)
             if name == TIMES:
                 inputs["part_counts"] *= _PROBE_FRAMES * self._config.predictor.upsampling
             found = self._session(name).run(inputs)
             for spec in graph.outputs:
-                if not _fits(found[spec.name].shape, spec.shape):
-                    shape_found = found[spec.name].shape
-                    raise self._wrong(f"are of another model: {name} gives {shape_found}")
+                given = found[spec.name].shape
+                if not _fits(given, spec.shape):
+                    raise self._wrong(f"are of another model: {name} gives {given}")
 
     def _wrong(self, problem: str) -> ModelIntegrityError:
         return ModelIntegrityError(

@@ -17,6 +17,9 @@ import pytest
 
 from asr_core.audio.segmenter import Segment
 from asr_core.errors import (
+    DeviceError,
+    DeviceLostError,
+    DeviceMemoryError,
     DeviceUnavailableError,
     ModelIntegrityError,
     RecognitionError,
@@ -230,6 +233,18 @@ def test_a_lost_device_stops_the_recognizer_with_its_reason(folders: Mapping[str
         recognizer.close()
         with pytest.raises(SessionClosedError):
             recognize(recognizer, [WAVEFORMS["speech 1"]])
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(507010, DeviceLostError), (207018, DeviceMemoryError)]
+)
+def test_a_device_that_fails_while_it_opens_is_not_taken_for_a_bad_file(
+    folders: Mapping[str, Path], number: int, kind: type[DeviceError]
+) -> None:
+    with simulated() as machine:
+        machine.fail("acl.mdl.execute_async", number, at=3)
+        with pytest.raises(kind):
+            opened(folders["gears"])
 
 
 def test_without_pyacl_it_says_so(
