@@ -136,7 +136,7 @@ def test_choices_reach_the_batch(page, engine, root):
     made = engine.batch(view["batch"]["id"])
     assert (made.formats, made.on_existing, made.recursive) == (("srt", "docx"), "rename", False)
     assert (made.patterns, made.watch) == (("*.wav", "2024*/*.m4a"), True)
-    assert made.options == TranscribeOptions()
+    assert made.options == TranscribeOptions(model="whisper-base")
     assert (timer.active, field) == (True, None)
 
 

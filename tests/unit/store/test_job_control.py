@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,8 @@ def test_what_is_done_is_found_by_content_choices_and_model(
     assert history.find_done(digest, options, model) == first
     assert history.find_done(digest, TranscribeOptions(), model) is None
     assert history.find_done(digest, options, "another") is None
+    # How a job names its model does not count, only which one it was.
+    assert history.find_done(digest, dataclasses.replace(options, model=model), model) == first
     assert history.find_done("0" * 64, options, model) is None
 
 
