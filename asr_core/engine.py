@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from asr_core.batches import BatchDoor
+from asr_core.editing import EditDoor
 from asr_core.equipment import Equipment
-from asr_core.errors import AsrError, ExportError
+from asr_core.errors import AsrError
 from asr_core.evaluations import DEFAULT_NORMALIZATIONS, NORMALIZATIONS, Comparison, EvaluationDoor
 from asr_core.events import EventSink
-from asr_core.export.registry import FORMATS, file_name, write_file
+from asr_core.export.options import ExportOptions
+from asr_core.exports import EXPORT_CHOICES, EXPORT_FORMATS, ExportDoor
 from asr_core.jobs.batch import BatchDesk
 from asr_core.jobs.batch_model import (
     Batch,
@@ -38,6 +39,7 @@ from asr_core.settings import Settings
 from asr_core.shelf import ModelShelf
 from asr_core.store.batches import BatchStore
 from asr_core.store.database import Database
+from asr_core.store.edits import Edits
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
 from asr_core.store.model_choices import ModelChoices
 from asr_core.store.tmp_files import prune
@@ -49,6 +51,7 @@ from asr_core.views import EngineStatus, LiveView, ModelStatus
 
 __all__ = [
     "DEFAULT_NORMALIZATIONS",
+    "EXPORT_CHOICES",
     "EXPORT_FORMATS",
     "NORMALIZATIONS",
     "POLISHES",
@@ -60,6 +63,7 @@ __all__ = [
     "Comparison",
     "Engine",
     "EngineStatus",
+    "ExportOptions",
     "FolderView",
     "HistoryEntry",
     "HistoryPage",
@@ -77,13 +81,10 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-EXPORT_FORMATS: tuple[str, ...] = tuple(FORMATS)
-"""Names that :meth:`Engine.export` takes."""
-
 _PRUNE_EVERY_S = 3600.0
 
 
-class Engine(BatchDoor, EvaluationDoor, ModelDoor):
+class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
     """Opened once per process; every method may be called from any thread.
 
     Nothing is loaded before it is needed.
@@ -96,6 +97,7 @@ class Engine(BatchDoor, EvaluationDoor, ModelDoor):
         self._settings = settings
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
+        self._edits = Edits(self._database)
         self._shelf = ModelShelf(settings, ModelChoices(self._database))
         self._equipment = Equipment(settings, self._shelf)
         self._serving = threading.Event()
@@ -318,9 +320,10 @@ class Engine(BatchDoor, EvaluationDoor, ModelDoor):
             The record as it is now.
 
         Raises:
-            RecordNotFoundError: there is no such recording or correction.
+            RecordNotFoundError: no recording has that id.
+            EditError: there is no such correction.
         """
-        self._history.drop_span(recording_id, position, first_token)
+        self._edits.drop_span(recording_id, position, first_token)
         return self._history.record(recording_id)
 
     def delete(self, recording_ids: Sequence[str]) -> None:
@@ -330,29 +333,6 @@ class Engine(BatchDoor, EvaluationDoor, ModelDoor):
             JobStateError: one of them has a job that waits or runs; nothing is removed.
         """
         self._history.delete(recording_ids)
-
-    def export(self, recording_id: str, format_name: str) -> Path:
-        """Write one transcript into the temporary folder under the recording's own name.
-
-        Raises:
-            RecordNotFoundError: no recording has that id.
-            ExportError: it has no transcript, the format is unknown or the disk refuses.
-        """
-        record = self.record(recording_id)
-        if record.transcript is None:
-            raise ExportError(
-                f"{record.entry.name} has no transcript yet",
-                format=format_name,
-                reason="no_transcript",
-            )
-        folder = self._settings.tmp / "exports" / uuid.uuid4().hex
-        path = folder / file_name(record.entry.name, format_name)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as exc:
-            raise ExportError(f"{path} cannot be written: {exc}", reason=str(exc)) from exc
-        write_file(record.transcript, format_name, path, title=record.entry.name)
-        return path
 
     def playback(self, recording_id: str) -> Path | None:
         """A file that browsers play; see :meth:`asr_core.media.Media.playback`."""

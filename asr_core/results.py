@@ -199,6 +199,7 @@ class Transcript:
         processing_ms: wall time of the whole path, decoding included.
         partial: true when recognition was cancelled before the end of the recording.
         hotwords: what became of each hotword, in the user's order; empty when there were none.
+        revision: of the edits that people made; 0 as it was recognized.
     """
 
     sentences: tuple[Sentence, ...]
@@ -210,6 +211,7 @@ class Transcript:
     warnings: tuple[TranscriptWarning, ...] = ()
     partial: bool = False
     hotwords: tuple[HotwordUse, ...] = ()
+    revision: int = 0
 
     @property
     def text(self) -> str:

@@ -23,7 +23,7 @@ from asr_core.store import job_rows, recording_rows, recordings, rows, search
 from asr_core.store.checkpoints import JobCheckpoints
 from asr_core.store.database import Database
 from asr_core.store.recordings import Keep
-from asr_core.store.transcript_rows import drop_span, insert_transcript, load_transcript
+from asr_core.store.transcript_rows import insert_transcript, load_transcript
 from asr_core.transcription.options import TranscribeOptions
 
 _WHOLE_TEXT = 2**31 - 1
@@ -323,29 +323,10 @@ class History:
                 [transcript.duration_ms, job.recording_id],
             )
             recording = recording_rows.get(db, job.recording_id)
-            search.put(db, recording["number"], recording["name"], transcript.text)
+            if recording["part_of"] is None:
+                search.put(db, recording["number"], recording["name"], transcript.text)
 
         self._database.write(save)
-
-    def drop_span(self, recording_id: str, position: int, first_token: int) -> Transcript:
-        """Let tokens of one sentence stand as they were recognized.
-
-        Args:
-            recording_id: whose newest transcript.
-            position: of the sentence, from 0.
-            first_token: where the span begins in it.
-
-        Raises:
-            RecordNotFoundError: there is no such span.
-        """
-
-        def drop(db: sqlite_utils.Database) -> Transcript:
-            transcript = drop_span(db, recording_id, position, first_token)
-            recording = recording_rows.get(db, recording_id)
-            search.put(db, recording["number"], recording["name"], transcript.text)
-            return transcript
-
-        return self._database.write(drop)
 
     def list(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
         """Recordings whose name or text contains the query (all without one), newest first."""
@@ -376,6 +357,11 @@ class History:
             )
 
         return self._database.read(load)
+
+    def name(self, recording_id: str) -> str:
+        """Raises RecordNotFoundError when no recording has that id."""
+        row = self._database.read(lambda db: recording_rows.get(db, recording_id))
+        return str(row["name"])
 
     def recording_path(self, recording_id: str) -> Path | None:
         """The kept copy; ``None`` when none is kept or it is gone.
@@ -440,11 +426,11 @@ class History:
         return self._database.write(recover)
 
     def _kept(self, recording: Mapping[str, Any]) -> Path | None:
-        """The kept copy, or the file in a server's folder that a batch refers to."""
+        """The kept copy, or the file that a batch or a part of a recording refers to."""
         stored, original = recording["stored_name"], recording["original_path"]
         if stored is not None:
             path = self._folder / stored
-        elif recording["origin"] == "batch" and original is not None:
+        elif recording["origin"] in ("batch", "part") and original is not None:
             path = Path(original)
         else:
             return None
@@ -458,12 +444,12 @@ class History:
 def _newest(db: sqlite_utils.Database, limit: int, offset: int) -> tuple[list[int], int]:
     """As :func:`search.find`, for every recording that has a job."""
     sql = """
-        SELECT number FROM recordings r
-        WHERE EXISTS (SELECT 1 FROM jobs WHERE recording_id = r.id)
-        ORDER BY number DESC LIMIT ? OFFSET ?
+        FROM recordings r
+        WHERE part_of IS NULL AND EXISTS (SELECT 1 FROM jobs WHERE recording_id = r.id)
     """
-    numbers = [row[0] for row in db.execute(sql, [limit, offset])]
-    total: int = db.execute("SELECT count(DISTINCT recording_id) FROM jobs").fetchone()[0]
+    page = f"SELECT number {sql} ORDER BY number DESC LIMIT ? OFFSET ?"
+    numbers = [row[0] for row in db.execute(page, [limit, offset])]
+    total: int = db.execute(f"SELECT count(*) {sql}").fetchone()[0]
     return numbers, total
 
 

@@ -397,3 +397,65 @@ def m005_models(db: sqlite_utils.Database) -> None:
         ) WITHOUT ROWID;
         """
     )
+
+
+@MIGRATIONS()
+def m006_edits(db: sqlite_utils.Database) -> None:
+    """Every edit of a transcript, to undo, to compare and to go back to; parts of recordings."""
+    db.executescript(
+        """
+        -- of edits; 0: it stands as it was recognized
+        ALTER TABLE transcripts ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+
+        -- sentences.position is an order key: what is put in between has a fraction
+        CREATE TABLE edits (
+            transcript_id INTEGER NOT NULL REFERENCES transcripts(id) ON DELETE CASCADE,
+            -- from 1 in its transcript, never used again
+            revision INTEGER NOT NULL,
+            -- the revision that it was made on, where undoing leads; redoing leads to the newest
+            -- edit that was made on a revision
+            parent INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            -- empty: unknown
+            who TEXT NOT NULL,
+            created_ms INTEGER NOT NULL,
+            -- transcripts.hotwords before and afterwards; NULL: unchanged
+            hotwords_before TEXT,
+            hotwords_after TEXT,
+            PRIMARY KEY (transcript_id, revision)
+        ) WITHOUT ROWID;
+        CREATE INDEX edits_parent ON edits(transcript_id, parent, revision);
+
+        CREATE TABLE edit_splices (
+            transcript_id INTEGER NOT NULL,
+            revision INTEGER NOT NULL,
+            -- from 0 in its edit: they were done one after the other
+            number INTEGER NOT NULL,
+            -- place of the first sentence, from 0
+            first INTEGER NOT NULL,
+            -- lists of whole rows of sentences, from the column position on
+            before TEXT NOT NULL,
+            after TEXT NOT NULL,
+            PRIMARY KEY (transcript_id, revision, number),
+            FOREIGN KEY (transcript_id, revision)
+                REFERENCES edits(transcript_id, revision) ON DELETE CASCADE
+        );
+
+        CREATE TABLE versions (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            transcript_id INTEGER NOT NULL REFERENCES transcripts(id) ON DELETE CASCADE,
+            revision INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            who TEXT NOT NULL,
+            created_ms INTEGER NOT NULL
+        );
+        CREATE INDEX versions_transcript ON versions(transcript_id, id);
+
+        -- A stretch of another recording that is recognized once more, never listed; NULL: whole
+        ALTER TABLE recordings ADD COLUMN part_of TEXT
+            REFERENCES recordings(id) ON DELETE CASCADE;
+        ALTER TABLE recordings ADD COLUMN part_start_ms INTEGER;
+        ALTER TABLE recordings ADD COLUMN part_end_ms INTEGER;
+        CREATE INDEX recordings_part ON recordings(part_of) WHERE part_of IS NOT NULL;
+        """
+    )

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import sqlite_utils
 
 from asr_core.store.rows import encodable
+from asr_core.text.rewrite import common_start
 
 PREVIEW_CHARS = 120
 """Longest preview, ellipses included."""
@@ -22,6 +23,9 @@ _LEAD_CHARS = 30
 
 _LONGEST_GRAM = 3
 """Characters in the longest index token; verifying common longer queries reads every hit's text."""
+
+_FEW_GRAMS = 2_000
+"""Up to this many terms are looked for one by one in a whole text."""
 
 _MAX_TERMS = 64
 """Index terms looked up for one query; verification covers the rest of a very long one."""
@@ -47,6 +51,26 @@ def put_name(db: sqlite_utils.Database, number: int, name: str) -> None:
     known = db.execute("SELECT 1 FROM search_texts WHERE number = ?", (number,)).fetchone()
     if known is None:
         put(db, number, name, "")
+
+
+def replace_text(db: sqlite_utils.Database, number: int, text: str) -> None:
+    """Make one recording findable by another text; what it is not known by stays as it was.
+
+    The index is only told which terms vanish and appear, so a small change of a long text is cheap.
+    """
+    row = db.execute("SELECT name, text FROM search_texts WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        return
+    name, old, new = row[0], row[1], fold(text)
+    start, end, new_end = _changed(old, new)
+    vanished = _missing(old, start, end, (name, new))
+    appeared = _missing(new, start, new_end, (name, old))
+    db.execute(
+        "INSERT INTO search_grams (search_grams, rowid, grams) VALUES ('delete', ?, ?)",
+        (number, vanished),
+    )
+    db.execute("INSERT INTO search_grams (rowid, grams) VALUES (?, ?)", (number, appeared))
+    db.execute("UPDATE search_texts SET text = ? WHERE number = ?", (new, number))
 
 
 def remove(db: sqlite_utils.Database, number: int) -> None:
@@ -113,6 +137,33 @@ def _hit(text: str, folded_query: str) -> int:
 def _document(name: str, text: str) -> str:
     sizes = range(1, _LONGEST_GRAM + 1)
     return " ".join(sorted({gram for size in sizes for gram in _grams(name, text, size)}))
+
+
+def _changed(old: str, new: str) -> tuple[int, int, int]:
+    """The characters between the first and the last difference: from, to in each of the texts."""
+    start = common_start(old, new)
+    tail = common_start(old[start:][::-1], new[start:][::-1])
+    return start, len(old) - tail, len(new) - tail
+
+
+def _missing(text: str, start: int, end: int, others: tuple[str, str]) -> str:
+    """Index terms that touch the characters ``start`` to ``end`` and stand in no other text."""
+    grams = {
+        text[place : place + size]
+        for size in range(1, _LONGEST_GRAM + 1)
+        for place in range(max(0, start - size + 1), min(end, len(text) - size + 1))
+    }
+    if len(grams) > _FEW_GRAMS:
+        known = {
+            other[place : place + size]
+            for other in others
+            for size in range(1, _LONGEST_GRAM + 1)
+            for place in range(len(other) - size + 1)
+        }
+        left = grams - known
+    else:
+        left = {gram for gram in grams if not any(gram in other for other in others)}
+    return " ".join(sorted(term for gram in left for term in _grams(gram, "", len(gram))))
 
 
 def _match(folded: str) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
 import sqlite_utils
 
-from asr_core.errors import RecordNotFoundError
 from asr_core.jobs.model import Job
 from asr_core.results import (
     Coverage,
@@ -45,19 +43,31 @@ def insert_transcript(
         "text": transcript.text,
         "spoken_text": transcript.spoken_text,
         "spaced": int(any(sentence.spaced for sentence in transcript.sentences)),
-        "hotwords": to_json([(u.word, u.recognized, u.corrected) for u in transcript.hotwords]),
+        "hotwords": uses_to_json(transcript.hotwords),
     }
     number = insert(db, "transcripts", row)
-    db.conn.executemany(
-        "INSERT INTO sentences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    insert_rows(
+        db,
+        number,
         (
-            (number, position, *_sentence_columns(sentence))
+            (position, *sentence_columns(sentence))
             for position, sentence in enumerate(transcript.sentences)
         ),
     )
 
 
-def _sentence_columns(sentence: Sentence) -> tuple[object, ...]:
+def insert_rows(
+    db: sqlite_utils.Database, transcript: int, rows: Iterable[tuple[object, ...]]
+) -> None:
+    """Write sentences: order key and what :func:`sentence_columns` gives."""
+    db.conn.executemany(
+        "INSERT INTO sentences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ((transcript, *row) for row in rows),
+    )
+
+
+def sentence_columns(sentence: Sentence) -> tuple[object, ...]:
+    """What a row holds behind its order key."""
     tokens = [(t.text, t.start_ms, t.end_ms, t.confidence, t.mark) for t in sentence.tokens]
     return (
         sentence.start_ms,
@@ -84,7 +94,7 @@ def load_transcript(db: sqlite_utils.Database, recording_id: str) -> Transcript 
     gaps = tuple((start_ms, end_ms) for start_ms, end_ms in json.loads(row["gaps"]))
     return Transcript(
         sentences=tuple(
-            _sentence(tokens, spans, speaker, bool(row["spaced"]))
+            sentence_of(tokens, spans, speaker, bool(row["spaced"]))
             for tokens, spans, speaker in sentences
         ),
         duration_ms=row["duration_ms"],
@@ -94,57 +104,25 @@ def load_transcript(db: sqlite_utils.Database, recording_id: str) -> Transcript 
         coverage=Coverage(row["speech_ms"], row["transcribed_ms"], gaps),
         warnings=tuple(_warning(*warning) for warning in json.loads(row["warnings"])),
         partial=bool(row["partial"]),
-        hotwords=tuple(HotwordUse(*use) for use in json.loads(row["hotwords"])),
+        hotwords=uses_from_json(row["hotwords"]),
+        revision=row["revision"],
     )
 
 
-def drop_span(
-    db: sqlite_utils.Database, recording_id: str, position: int, first_token: int
-) -> Transcript:
-    """Let tokens of one sentence of the newest transcript stand as they were recognized.
+def uses_to_json(uses: Sequence[HotwordUse]) -> str:
+    return to_json([(use.word, use.recognized, use.corrected) for use in uses])
 
-    Returns:
-        The transcript as it is now.
 
-    Raises:
-        RecordNotFoundError: there is no such span.
-    """
-    transcript = load_transcript(db, recording_id)
-    sentences = list(transcript.sentences) if transcript else []
-    if not transcript or not 0 <= position < len(sentences):
-        raise RecordNotFoundError("no such sentence", id=recording_id)
-    before = sentences[position]
-    spans = tuple(span for span in before.spans if span.first_token != first_token)
-    dropped = [span for span in before.spans if span.first_token == first_token]
-    if not dropped:
-        raise RecordNotFoundError("no such correction", id=recording_id)
-    sentences[position] = replace(before, spans=spans)
-    undone = [span.written for span in dropped if span.kind in ("hotword", "replacement")]
-    uses = tuple(
-        replace(use, corrected=max(use.corrected - undone.count(use.word), 0))
-        for use in transcript.hotwords
-    )
-    transcript = replace(transcript, sentences=tuple(sentences), hotwords=uses)
-    number = db.execute(
-        "SELECT max(id) FROM transcripts WHERE recording_id = ?", [recording_id]
-    ).fetchone()[0]
-    db.execute(
-        "UPDATE sentences SET text = ?, spans = ? WHERE transcript_id = ? AND position = ?",
-        [sentences[position].text, to_json(_span_rows(spans)), number, position],
-    )
-    rows = to_json([(u.word, u.recognized, u.corrected) for u in uses])
-    db.execute(
-        "UPDATE transcripts SET text = ?, hotwords = ? WHERE id = ?",
-        [transcript.text, rows, number],
-    )
-    return transcript
+def uses_from_json(text: str) -> tuple[HotwordUse, ...]:
+    return tuple(HotwordUse(*use) for use in json.loads(text))
 
 
 def _span_rows(spans: Sequence[WrittenSpan]) -> list[tuple[int, int, str, str]]:
     return [(s.first_token, s.last_token, s.written, s.kind) for s in spans]
 
 
-def _sentence(tokens: str, spans: str, speaker: str, spaced: bool) -> Sentence:
+def sentence_of(tokens: str, spans: str, speaker: str, spaced: bool) -> Sentence:
+    """A sentence from the columns that are the truth of it."""
     return Sentence(
         tokens=tuple(Token(*token) for token in json.loads(tokens)),
         spans=tuple(WrittenSpan(*span) for span in json.loads(spans)),

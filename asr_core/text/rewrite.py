@@ -60,9 +60,9 @@ def differences(old: str, new: str) -> list[Change]:
     """
     from rapidfuzz.distance import Levenshtein
 
-    start = _common(old, new)
+    start = common_start(old, new)
     rest = min(len(old), len(new)) - start
-    tail = _common(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
+    tail = common_start(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
     left, right = old[start : len(old) - tail], new[start : len(new) - tail]
     if not left and not right:
         return []
@@ -112,10 +112,10 @@ def rewrite(sentence: Sentence, changes: Sequence[Change]) -> Sentence | None:
     return _Builder(sentence, _joined(units, sentence.spaced), regions).build()
 
 
-def _common(first: str, second: str) -> int:
-    """Length of the common start, by halving what is compared at once."""
+def common_start(first: str, second: str) -> int:
+    """How many characters two texts start with alike."""
     low, high = 0, min(len(first), len(second))
-    while low < high:
+    while low < high:  # halving compares long stretches at once
         middle = (low + high + 1) // 2
         if first[low:middle] == second[low:middle]:
             low = middle
