@@ -16,7 +16,7 @@ from asr_core.errors import AsrError
 from asr_core.evaluations import DEFAULT_NORMALIZATIONS, NORMALIZATIONS, Comparison, EvaluationDoor
 from asr_core.events import EventSink
 from asr_core.export.options import ExportOptions
-from asr_core.exports import EXPORT_CHOICES, EXPORT_FORMATS, ExportDoor
+from asr_core.exports import CLIP_FORMATS, EXPORT_CHOICES, EXPORT_FORMATS, ExportDoor
 from asr_core.jobs.batch import BatchDesk
 from asr_core.jobs.batch_model import (
     Batch,
@@ -50,6 +50,7 @@ from asr_core.transcription.pipeline import transcribe
 from asr_core.views import EngineStatus, LiveView, ModelStatus
 
 __all__ = [
+    "CLIP_FORMATS",
     "DEFAULT_NORMALIZATIONS",
     "EXPORT_CHOICES",
     "EXPORT_FORMATS",

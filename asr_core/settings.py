@@ -24,6 +24,12 @@ else:
 PUNCTUATIONS = ("tagger", "own", "ct-punc")
 """Whose punctuation: our model's, the recognizer's, CT-Transformer's."""
 
+NAME_FIELDS = ("date", "time", "name", "model", "duration", "number")
+"""What may stand in braces in the name of an exported file."""
+
+NAME_FIELD = re.compile(r"\{(" + "|".join(NAME_FIELDS) + r")\}")
+_MOST_NAME_CHARS = 200
+
 _CHOICES: dict[str, tuple[str, ...]] = {
     "runtime": ("auto", "onnxruntime", "mindspore"),
     "vad": ("silero", "fsmn", "off"),
@@ -63,6 +69,7 @@ class Settings:
     batch_roots: tuple[Path, ...] | None = None  # folders that the page offers, separated by ":"
     watch_s: int = 10  # pause between two looks at a watched folder
     locale: str = "zh-CN"  # language of the page and of messages when the browser states none
+    export_name: str = "{name}"  # names of files: {date} {time} {name} {model} {duration} {number}
     max_upload_mb: int = 4096  # largest file accepted by the page
     tmp_max_age_h: int = 24  # temporary files older than this are deleted
     tmp_max_mb: int = 4096  # temporary files are deleted, oldest first, above this
@@ -80,6 +87,7 @@ class Settings:
             raise _invalid("device", self.device, "auto | cpu | npu | npu:N")
         if not _is_affinity(self.cpu_affinity):
             raise _invalid("cpu_affinity", self.cpu_affinity, "auto | none | 0-23,48")
+        check_export_name(self.export_name)
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise _invalid(name, getattr(self, name), f"a whole number from {least}")
@@ -140,6 +148,27 @@ _LEAST = {
 }
 _INTEGERS = frozenset(_LEAST) | {"port"}
 _PATHS = frozenset({"home", "model_dir", "fsmn_dir", "ct_punc_dir"})
+
+
+def check_export_name(template: str, setting: str = "ASR_EXPORT_NAME") -> None:
+    """Refuse a template of file names that could not be filled.
+
+    Args:
+        template: text with fields of :data:`NAME_FIELDS` in braces.
+        setting: what is named in the error.
+
+    Raises:
+        SettingsError: it has another field, a lone brace or a path separator, or is too long.
+    """
+    rest = NAME_FIELD.sub("", template)
+    if len(template) > _MOST_NAME_CHARS or re.search(r"[{}/\\\x00-\x1f]", rest):
+        allowed = " ".join(f"{{{field}}}" for field in NAME_FIELDS)
+        raise SettingsError(
+            f"{setting}={template!r} is not usable; allowed fields: {allowed}",
+            name=setting,
+            value=template[:_MOST_NAME_CHARS],
+            allowed=allowed,
+        )
 
 
 def variable(name: str) -> str:

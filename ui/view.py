@@ -27,7 +27,20 @@ from ui.i18n import optional_message
 
 View = dict[str, Any]
 
-FORMATS = ("txt", "srt", "vtt", "docx", "md", "json", "lrc", "csv", "tsv")
+FORMATS = (
+    "txt",
+    "docx",
+    "srt",
+    "vtt",
+    "csv",
+    "pdf",
+    "md",
+    "lrc",
+    "ass",
+    "json",
+    "jsonl",
+    "tsv",
+)
 """Formats offered for download, the usual ones first."""
 
 LOW_CONFIDENCE = 0.5

@@ -1,8 +1,8 @@
 """Subtitle cues: what stands on the screen from when to when.
 
-A cue has at most two lines of 21 Chinese characters and lasts at most seven seconds. It breaks at
-punctuation, then at pauses, never inside a Latin word or a written number. People who talk at
-once have cues at once.
+A cue has at most two lines, usually of 21 Chinese characters, and lasts at most seven seconds. It
+breaks at punctuation, then at pauses, never inside a Latin word or a written number. People who
+talk at once have cues at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,15 @@ _TRAILING = frozenset("的了吗呢吧着过们地得啊呀嘛")
 
 
 @dataclass(frozen=True, slots=True)
+class CueWord:
+    """What is never broken, as it stands in its line: with the space before it and its mark."""
+
+    text: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cue:
     """One subtitle.
 
@@ -30,6 +39,7 @@ class Cue:
         lines: ``text`` broken for the screen.
         text: the whole line.
         speaker: who says it, empty when unknown.
+        words: of each line; their times may lie outside the cue's, which are mended.
     """
 
     start_ms: int
@@ -37,6 +47,7 @@ class Cue:
     lines: tuple[str, ...]
     text: str
     speaker: str = ""
+    words: tuple[tuple[CueWord, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +60,15 @@ class _Atom:
     end_ms: int
 
 
-def build_cues(transcript: Transcript, *, names: bool = False) -> list[Cue]:
+def build_cues(
+    transcript: Transcript, *, names: bool = False, line_chars: int = MAX_LINE_CHARS
+) -> list[Cue]:
     """Cut a transcript into subtitles.
 
     Args:
         transcript: of any recording.
         names: put the speaker's name before the text wherever the speaker changes.
+        line_chars: width of a line in Chinese characters.
 
     Returns:
         Cues by start; those of one speaker do not overlap. Every written character stands in
@@ -71,7 +85,7 @@ def build_cues(transcript: Transcript, *, names: bool = False) -> list[Cue]:
         if names and speaker != last:
             atoms[0] = _named(atoms[0], speaker)
         last = speaker
-        cues.extend(_cue(group, speaker) for group in _split(atoms))
+        cues.extend(_cue(group, speaker, line_chars) for group in _split(atoms, line_chars))
     return _timed(cues, transcript.duration_ms)
 
 
@@ -97,33 +111,35 @@ def _atoms(sentence: Sentence) -> list[_Atom]:
     return atoms
 
 
-def _split(atoms: Sequence[_Atom]) -> Iterator[Sequence[_Atom]]:
+def _split(atoms: Sequence[_Atom], line_chars: int) -> Iterator[Sequence[_Atom]]:
     """Halve at the best break until every part fits."""
     waiting = [atoms]
     while waiting:
         part = waiting.pop()
-        if len(part) == 1 or _fits(part):
+        if len(part) == 1 or _fits(part, line_chars):
             yield part
         else:
             cut = _best_break(part, range(1, len(part)))
             waiting += [part[cut:], part[:cut]]
 
 
-def _fits(atoms: Sequence[_Atom]) -> bool:
+def _fits(atoms: Sequence[_Atom], line_chars: int) -> bool:
     if atoms[-1].end_ms - atoms[0].start_ms > MAX_CUE_MS:
         return False
-    return _line_fits(atoms) or bool(_line_breaks(atoms))
+    return _line_fits(atoms, line_chars) or bool(_line_breaks(atoms, line_chars))
 
 
-def _line_fits(atoms: Sequence[_Atom]) -> bool:
-    return len(atoms) == 1 or text_width(_join(atoms)) <= MAX_LINE_CHARS
+def _line_fits(atoms: Sequence[_Atom], line_chars: int) -> bool:
+    return len(atoms) == 1 or text_width(_join(atoms)) <= line_chars
 
 
-def _line_breaks(atoms: Sequence[_Atom]) -> list[int]:
-    if text_width(_join(atoms)) > 2 * MAX_LINE_CHARS + 1 and len(atoms) > 2:
+def _line_breaks(atoms: Sequence[_Atom], line_chars: int) -> list[int]:
+    if text_width(_join(atoms)) > 2 * line_chars + 1 and len(atoms) > 2:
         return []
     return [
-        cut for cut in range(1, len(atoms)) if _line_fits(atoms[:cut]) and _line_fits(atoms[cut:])
+        cut
+        for cut in range(1, len(atoms))
+        if _line_fits(atoms[:cut], line_chars) and _line_fits(atoms[cut:], line_chars)
     ]
 
 
@@ -157,17 +173,29 @@ def _mark_rank(mark: str, following: str) -> int:
     return 0 if mark or following[:1] in _TRAILING else 1
 
 
-def _cue(atoms: Sequence[_Atom], speaker: str) -> Cue:
-    text = _join(atoms)
-    lines: tuple[str, ...] = (text,)
-    if not _line_fits(atoms):
-        cut = _best_break(atoms, _line_breaks(atoms))
-        lines = (_join(atoms[:cut]), _join(atoms[cut:]))
-    return Cue(atoms[0].start_ms, atoms[-1].end_ms, lines, text, speaker)
+def _cue(atoms: Sequence[_Atom], speaker: str, line_chars: int) -> Cue:
+    parts = [atoms]
+    if not _line_fits(atoms, line_chars):
+        cut = _best_break(atoms, _line_breaks(atoms, line_chars))
+        parts = [atoms[:cut], atoms[cut:]]
+    words = tuple(_words(part) for part in parts)
+    lines = tuple("".join(word.text for word in line) for line in words)
+    return Cue(atoms[0].start_ms, atoms[-1].end_ms, lines, _join(atoms), speaker, words)
+
+
+def _words(atoms: Sequence[_Atom]) -> tuple[CueWord, ...]:
+    """The pieces that :func:`_join` joins, one for each atom."""
+    words = []
+    last = ""
+    for atom in atoms:
+        text = join_text(((last, ""), (atom.text, atom.mark)))[len(last) :]
+        words.append(CueWord(text if last else text.lstrip(), atom.start_ms, atom.end_ms))
+        last = text[-1:] or last
+    return tuple(words)
 
 
 def _join(atoms: Sequence[_Atom]) -> str:
-    return join_text((atom.text, atom.mark) for atom in atoms)
+    return join_text((atom.text, atom.mark) for atom in atoms).lstrip()
 
 
 def _timed(cues: Sequence[Cue], duration_ms: int) -> list[Cue]:

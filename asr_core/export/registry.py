@@ -1,26 +1,29 @@
-"""The formats by name, files and file names."""
+"""The formats by name, and files."""
 
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from asr_core.errors import ExportError
-from asr_core.export.documents import write_docx, write_json, write_txt
-from asr_core.export.subtitles import write_lrc, write_srt, write_vtt
-from asr_core.export.tables import write_csv, write_md, write_tsv
+from asr_core.export.data import write_csv, write_json, write_jsonl, write_tsv
+from asr_core.export.naming import USUAL_NAME, Named, name_file
+from asr_core.export.options import ExportOptions, Sheet, shown
+from asr_core.export.pdf import write_pdf
+from asr_core.export.reading import write_md, write_txt
+from asr_core.export.subtitles import write_ass, write_lrc, write_srt, write_vtt
+from asr_core.export.word import write_docx
 from asr_core.results import Transcript
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_MAX_NAME_BYTES = 255
-_JOINER, _NON_JOINER = "\u200d", "\u200c"
-_SUFFIX = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,5}$")
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
+_READING = ("times", "speakers", "form")
+_DOCUMENT = (*_READING, "title")
+_SUBTITLES = ("speakers", "form", "line_chars")
+_MOST_NUMBERS = 10_000  # of one name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +33,66 @@ class Writer:
     Attributes:
         extension: of the file, without a dot.
         media_type: for HTTP.
-        write: the whole file from a transcript and a title.
+        write: the whole file.
+        options: names of the :class:`ExportOptions` that it heeds. A format that heeds none holds
+            both forms and everything else that is known.
+        times: whether it shows times unless something else is chosen.
     """
 
     extension: str
     media_type: str
-    write: Callable[[Transcript, str], bytes]
+    write: Callable[[Sheet], bytes]
+    options: tuple[str, ...] = ()
+    times: bool = True
 
 
 FORMATS: dict[str, Writer] = {
-    "txt": Writer("txt", "text/plain; charset=utf-8", write_txt),
-    "srt": Writer("srt", "application/x-subrip; charset=utf-8", write_srt),
-    "vtt": Writer("vtt", "text/vtt; charset=utf-8", write_vtt),
+    "txt": Writer("txt", "text/plain; charset=utf-8", write_txt, _READING, times=False),
+    "srt": Writer("srt", "application/x-subrip; charset=utf-8", write_srt, _SUBTITLES),
+    "vtt": Writer("vtt", "text/vtt; charset=utf-8", write_vtt, (*_SUBTITLES, "words")),
     "json": Writer("json", "application/json", write_json),
-    "lrc": Writer("lrc", "text/plain; charset=utf-8", write_lrc),
+    "jsonl": Writer("jsonl", "application/jsonl; charset=utf-8", write_jsonl),
+    "lrc": Writer("lrc", "text/plain; charset=utf-8", write_lrc, (*_SUBTITLES, "title")),
+    "ass": Writer("ass", "text/x-ssa; charset=utf-8", write_ass, (*_SUBTITLES, "title")),
     "csv": Writer("csv", "text/csv; charset=utf-8", write_csv),
     "tsv": Writer("tsv", "text/tab-separated-values; charset=utf-8", write_tsv),
-    "md": Writer("md", "text/markdown; charset=utf-8", write_md),
-    "docx": Writer("docx", _WORD, write_docx),
+    "md": Writer("md", "text/markdown; charset=utf-8", write_md, _DOCUMENT),
+    "docx": Writer("docx", _WORD, write_docx, _DOCUMENT),
+    "pdf": Writer("pdf", "application/pdf", write_pdf, _DOCUMENT),
 }
 
 
-def export(transcript: Transcript, format_name: str, *, title: str) -> bytes:
+def export(
+    transcript: Transcript,
+    format_name: str,
+    *,
+    title: str,
+    options: ExportOptions | None = None,
+    created: datetime | None = None,
+) -> bytes:
     """The content of a file.
+
+    Args:
+        transcript: of any recording.
+        format_name: name of a format.
+        title: headline, unless the options have one.
+        options: what the user chose; the format heeds those that its entry names.
+        created: when the recording was taken in, in local time.
 
     Raises:
         ExportError: no such format.
     """
-    return _writer(format_name).write(transcript, title)
+    writer = _writer(format_name)
+    options = options or ExportOptions()
+    sheet = Sheet(
+        transcript=shown(transcript, options) if writer.options else transcript,
+        title=options.title or title,
+        created=created,
+        times=writer.times if options.times is None else options.times,
+        words=options.words,
+        line_chars=options.line_chars,
+    )
+    return writer.write(sheet)
 
 
 def write_file(transcript: Transcript, format_name: str, path: Path, title: str) -> None:
@@ -66,20 +101,55 @@ def write_file(transcript: Transcript, format_name: str, path: Path, title: str)
     Raises:
         ExportError: no such format, or the file cannot be written.
     """
-    content = export(transcript, format_name, title=title)
+    put_file(export(transcript, format_name, title=title), path, replace=True)
+
+
+def put_file(content: bytes, path: Path, *, replace: bool) -> bool:
+    """Give content a name, whole or not at all.
+
+    Args:
+        content: of the file.
+        path: where; its folder exists.
+        replace: whatever lies there is replaced.
+
+    Returns:
+        False when something lies there and is not to be replaced.
+
+    Raises:
+        ExportError: the file cannot be written.
+    """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        return _publish(part, path, replace=replace)
     except OSError as exc:
-        part.unlink(missing_ok=True)
         reason = exc.strerror or str(exc)
         raise ExportError(
             f"{path.name} cannot be written: {reason}", path=path.name, reason=reason
         ) from exc
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def put_new_file(content: bytes, folder: Path, name_of: Callable[[int], str]) -> Path:
+    """Write a file under the first name that nothing has yet.
+
+    Args:
+        content: of the file.
+        folder: which exists.
+        name_of: a number from 1 on to a name; other numbers give other names.
+
+    Raises:
+        ExportError: the file cannot be written, or no name is free.
+    """
+    for number in range(1, _MOST_NUMBERS):
+        path = folder / name_of(number)
+        if not os.path.lexists(path) and put_file(content, path, replace=False):
+            return path
+    raise ExportError(f"no name is free in {folder}", path=str(folder), reason="names")
 
 
 def file_name(original_name: str, format_name: str, number: int = 1) -> str:
@@ -87,40 +157,28 @@ def file_name(original_name: str, format_name: str, number: int = 1) -> str:
 
     Args:
         original_name: of the recording, with or without folders.
+        format_name: name of a format.
         number: from 2 on, tells apart recordings of one name: ``会议 (2).srt``.
-
-    Returns:
-        A name without path separators, control characters and what Windows forbids, of at most
-        255 bytes in UTF-8; ``transcript`` stands in for a name of which nothing is left.
 
     Raises:
         ExportError: no such format.
     """
-    counted = f" ({number})" if number > 1 else ""
-    ending = f"{counted}.{_writer(format_name).extension}"
-    base = re.split(r"[/\\]", original_name.rstrip("/\\"))[-1]
-    stem = "".join(char for char in _SUFFIX.sub("", base) if _allowed(char))
-    stem = stem.strip(" .")
-    room = _MAX_NAME_BYTES - len(ending.encode())
-    stem = _shortened(stem, room).rstrip(" .").removesuffix(_JOINER) or "transcript"
-    if _RESERVED.fullmatch(stem):
-        stem = f"_{stem}"
-    return stem + ending
+    return name_file(USUAL_NAME, Named(original_name), _writer(format_name).extension, number)
 
 
-def _shortened(text: str, most_bytes: int) -> str:
-    """As much of a text as fits, cut where a reader sees a border between characters."""
-    kept = text.encode()[:most_bytes].decode(errors="ignore")
-    while kept and len(kept) < len(text) and (_extends(text[len(kept)]) or kept[-1] == _JOINER):
-        kept = kept[:-1]
-    return kept
-
-
-def _extends(char: str) -> bool:
-    """Accents, selectors, joiners, skin tones and later parts of a Hangul syllable go with
-    the character before them."""
-    is_mark = unicodedata.category(char)[0] == "M" or char in (_JOINER, _NON_JOINER)
-    return is_mark or "\U0001f3fb" <= char <= "\U0001f3ff" or "\u1160" <= char <= "\u11ff"
+def _publish(part: Path, path: Path, *, replace: bool) -> bool:
+    if not replace:
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links: the window between look and move is small
+            if os.path.lexists(path):
+                return False
+        else:
+            return True
+    part.replace(path)
+    return True
 
 
 def _writer(format_name: str) -> Writer:
@@ -133,12 +191,3 @@ def _writer(format_name: str) -> Writer:
             format=format_name,
             reason=f"{format_name}: {known}",
         ) from exc
-
-
-def _allowed(char: str) -> bool:
-    if char in '<>:"|?*':
-        return False
-    if char in (_JOINER, _NON_JOINER):  # part of how emoji, Persian and Indian scripts are written
-        return True
-    # Private use and invisible characters can hide what a name really ends in.
-    return unicodedata.category(char)[0] != "C" and unicodedata.category(char) not in ("Zl", "Zp")

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from asr_core.errors import BatchError, ExportError
 from asr_core.export.clean import whole_clock
+from asr_core.export.data import plain_cell
 from asr_core.export.registry import export
-from asr_core.export.tables import plain_cell
 from asr_core.jobs import outputs
 from asr_core.jobs.batch_model import BatchItem, ItemState
 from asr_core.messages import error_message, message

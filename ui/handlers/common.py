@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import Engine, Job, LiveView, TranscribeOptions
+from asr_core.engine import Engine, ExportOptions, Job, LiveView, TranscribeOptions
 from asr_core.errors import AsrError
 from ui import view
 from ui.guard import Page
@@ -91,9 +91,24 @@ def job_view(page: Page, locale: str, live: LiveView, have: int) -> View:
 
 
 def export_as(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
-    """Write one transcript and hand the file to the browser."""
+    """Write one transcript and hand the file to the browser.
+
+    ``event["options"]``, where it is sent, holds fields of :class:`ExportOptions`.
+    """
     recording_id = str(event["recording"])
-    path = page.engine.export(recording_id, str(event["format"]))
+    options = ExportOptions.from_fields(event.get("options") or {})
+    path = page.engine.export(recording_id, str(event["format"]), options)
+    return view.file_view("download", path, recording_id, time.time_ns())
+
+
+def clip(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
+    """Cut a part out of a recording and hand the file to the browser.
+
+    Of the event: ``recording``, ``start_ms``, ``end_ms`` and ``format`` (wav, mp3 or m4a).
+    """
+    recording_id = str(event["recording"])
+    start_ms, end_ms = int(event["start_ms"]), int(event["end_ms"])
+    path = page.engine.clip(recording_id, start_ms, end_ms, str(event["format"]))
     return view.file_view("download", path, recording_id, time.time_ns())
 
 
