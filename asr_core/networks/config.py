@@ -234,7 +234,13 @@ def _predictor(content: Mapping[str, Any], width: int) -> PredictorShape:
     upsampled = content["predictor"] == "CifPredictorV3"
     if section.count("idim", width) != width:
         raise ConfigError("predictor_conf.idim is not the width of the encoder")
+    section.expect("threshold", 1.0)
+    if section.number("tail_threshold", 0.0) <= 0:
+        raise ConfigError("predictor_conf.tail_threshold is 0; only predictors with one work")
     if upsampled:
+        # Times are read as thirds of a frame.
+        if section.count("upsample_times", 5) != 3:
+            raise ConfigError("predictor_conf.upsample_times is not 3")
         section.expect("upsample_type", "cnn_blstm")
         section.expect("use_cif1_cnn", False)
     return PredictorShape(
