@@ -22,44 +22,13 @@ from asr_core.results import Transcript
 from asr_core.store import job_rows, recording_rows, recordings, rows, search
 from asr_core.store.checkpoints import JobCheckpoints
 from asr_core.store.database import Database
+from asr_core.store.entries import HistoryEntry, HistoryPage
+from asr_core.store.finding import Wanted, find
+from asr_core.store.listing import entries
+from asr_core.store.names import name_key
 from asr_core.store.recordings import Keep
 from asr_core.store.transcript_rows import insert_transcript, load_transcript
 from asr_core.transcription.options import TranscribeOptions
-
-_WHOLE_TEXT = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One recording in a list, with the state of its newest job.
-
-    Attributes:
-        id: recording id, 32 hexadecimal digits.
-        name: as the user knows it.
-        origin: ``file``, ``dictation``, ``batch`` or ``cli``.
-        created_ms: Unix time in milliseconds.
-        duration_ms: 0 while unknown.
-        state: of the newest job.
-        model: that produced the text, empty without a transcript.
-        preview: up to 120 characters of text around the hit of a search, else of the start.
-    """
-
-    id: str
-    name: str
-    origin: str
-    created_ms: int
-    duration_ms: int
-    state: JobState
-    model: str
-    preview: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryPage:
-    """Entries, newest first, and how many match in all."""
-
-    entries: tuple[HistoryEntry, ...]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +78,14 @@ class History:
             StoreError: the copy cannot be written.
         """
         recording_id = uuid.uuid4().hex
+        shown = recordings.clean_name(name)
         content = recordings.take(source, self._folder, recording_id, keep=keep)
         is_kept = content.temporary is not None
         stored = recordings.stored_name(source, recording_id) if is_kept else None
         values = {
             "id": recording_id,
-            "name": recordings.clean_name(name),
+            "name": shown,
+            "name_key": name_key(shown),
             "stored_name": stored,
             "original_path": None if is_kept else rows.encodable(str(source.absolute())),
             "origin": origin,
@@ -173,7 +144,8 @@ class History:
         def insert(db: sqlite_utils.Database) -> Job:
             recording = recording_rows.get(db, recording_id)
             rows.insert(db, "jobs", values)
-            search.put_name(db, recording["number"], recording["name"])
+            if recording["part_of"] is None:
+                search.put_name(db, recording["number"], recording["name"])
             if running:
                 job_rows.advance(db, job_id, JobState.RUNNING)
             return job_rows.get_job(db, job_id)
@@ -261,7 +233,8 @@ class History:
             SELECT r.id, j.options FROM recordings r
             JOIN jobs j ON j.recording_id = r.id AND j.state = 'done'
             JOIN transcripts t ON t.job_id = j.id
-            WHERE r.sha256 = ? AND t.model_name = ? ORDER BY t.id DESC
+            WHERE r.sha256 = ? AND t.model_name = ? AND r.deleted_ms IS NULL
+            ORDER BY t.id DESC
         """
         rows = self._database.read(lambda db: db.execute(sql, [sha256, model]).fetchall())
         wanted = replace(options, model="")
@@ -330,14 +303,12 @@ class History:
 
     def list(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
         """Recordings whose name or text contains the query (all without one), newest first."""
-        wanted = query.strip()
+        wanted = Wanted(query)
 
         def load(db: sqlite_utils.Database) -> HistoryPage:
-            if wanted:
-                numbers, total = search.find(db, wanted, limit, offset)
-            else:
-                numbers, total = _newest(db, limit, offset)
-            return HistoryPage(tuple(_entries(db, numbers, wanted)), total)
+            found = find(db, wanted, limit=limit, offset=offset)
+            listed = tuple(entries(db, found.numbers, query))
+            return HistoryPage(listed, found.total, found.is_exact, found.cursor)
 
         return self._database.read(load)
 
@@ -346,7 +317,7 @@ class History:
 
         def load(db: sqlite_utils.Database) -> HistoryRecord:
             recording = recording_rows.get(db, recording_id)
-            entry = next(iter(_entries(db, [recording["number"]], "")), None)
+            entry = next(iter(entries(db, [recording["number"]])), None)
             if entry is None:
                 raise recording_rows.not_found(recording_id)
             return HistoryRecord(
@@ -439,47 +410,3 @@ class History:
     def _remove_files(self, names: Sequence[str]) -> None:
         for name in names:
             recordings.remove(self._folder / name)
-
-
-def _newest(db: sqlite_utils.Database, limit: int, offset: int) -> tuple[list[int], int]:
-    """As :func:`search.find`, for every recording that has a job."""
-    sql = """
-        FROM recordings r
-        WHERE part_of IS NULL AND EXISTS (SELECT 1 FROM jobs WHERE recording_id = r.id)
-    """
-    page = f"SELECT number {sql} ORDER BY number DESC LIMIT ? OFFSET ?"
-    numbers = [row[0] for row in db.execute(page, [limit, offset])]
-    total: int = db.execute(f"SELECT count(*) {sql}").fetchone()[0]
-    return numbers, total
-
-
-def _entries(db: sqlite_utils.Database, numbers: Sequence[int], query: str) -> list[HistoryEntry]:
-    """What a list shows of some recordings, newest first."""
-    sql = """
-        SELECT r.id, r.name, r.origin, r.created_ms, coalesce(r.duration_ms, 0) AS duration_ms,
-               j.state, coalesce(t.model_name, '') AS model,
-               coalesce(substr(t.text, 1, :chars), '') AS text
-        FROM recordings r
-        JOIN jobs j ON j.number = (SELECT max(number) FROM jobs WHERE recording_id = r.id)
-        LEFT JOIN transcripts t
-               ON t.id = (SELECT max(id) FROM transcripts WHERE recording_id = r.id)
-        WHERE r.number IN (SELECT value FROM json_each(:numbers))
-        ORDER BY r.number DESC
-    """
-    # The hit of a query may be anywhere; without one a little more than the preview tells
-    # whether it is cut.
-    chars = _WHOLE_TEXT if query else search.PREVIEW_CHARS + 1
-    found = db.query(sql, {"numbers": rows.to_json([*numbers]), "chars": chars})
-    return [
-        HistoryEntry(
-            id=row["id"],
-            name=row["name"],
-            origin=row["origin"],
-            created_ms=row["created_ms"],
-            duration_ms=row["duration_ms"],
-            state=JobState(row["state"]),
-            model=row["model"],
-            preview=search.preview(row["text"], query),
-        )
-        for row in found
-    ]

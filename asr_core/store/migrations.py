@@ -13,6 +13,7 @@ from pathlib import Path
 import sqlite_utils
 
 from asr_core.errors import MigrationError, StoreError
+from asr_core.store.schema_history import m007_history
 
 MIGRATIONS = sqlite_utils.Migrations("tinglu")
 
@@ -459,3 +460,6 @@ def m006_edits(db: sqlite_utils.Database) -> None:
         CREATE INDEX recordings_part ON recordings(part_of) WHERE part_of IS NOT NULL;
         """
     )
+
+
+MIGRATIONS()(m007_history)

@@ -1,27 +1,24 @@
-"""Substring search over names and texts, for queries from one character on.
+"""Substring search over names, texts and facts, for queries from one character on.
 
-Every character and every overlapping pair and triple of characters of the case-folded name and
-text is a token of a full-text index. Up to three characters are answered by the index alone; for
-longer queries the index gives the candidates and ``instr`` verifies them.
+Every character and every overlapping pair and triple of characters of the case-folded name, text
+and facts (hotwords, speakers, note, tags) is a token of a full-text index. Up to three characters
+are answered by the index alone; for longer queries the index gives the candidates and ``instr``
+verifies them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 import sqlite_utils
 
+from asr_core.store.facts import facts_of
 from asr_core.store.rows import encodable
 from asr_core.text.rewrite import common_start
 
-PREVIEW_CHARS = 120
-"""Longest preview, ellipses included."""
-
-_LEAD_CHARS = 30
-"""How much of a preview stands before the hit."""
-
-_LONGEST_GRAM = 3
+LONGEST_GRAM = 3
 """Characters in the longest index token; verifying common longer queries reads every hit's text."""
 
 _FEW_GRAMS = 2_000
@@ -30,154 +27,160 @@ _FEW_GRAMS = 2_000
 _MAX_TERMS = 64
 """Index terms looked up for one query; verification covers the rest of a very long one."""
 
+_BORDER = "\x1f"
+"""Stands before every fact, and in nothing that is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """What one recording is found by, folded."""
+
+    name: str
+    text: str
+    facts: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.name, self.text, *self.facts)
+
 
 def fold(text: str) -> str:
     """The form that is compared, of queries as of what they search."""
-    return encodable(text).casefold()
+    return encodable(text).replace(_BORDER, "\ufffd").casefold()
 
 
 def put(db: sqlite_utils.Database, number: int, name: str, text: str) -> None:
-    """Make one recording findable, in place of what it had before."""
-    remove(db, number)
-    folded = fold(name), fold(text)
-    db.execute("INSERT INTO search_texts (number, name, text) VALUES (?, ?, ?)", (number, *folded))
-    db.execute(
-        "INSERT INTO search_grams (rowid, grams) VALUES (?, ?)", (number, _document(*folded))
-    )
+    """Make one recording findable by these and by its facts, in place of what it had before."""
+    _write(db, number, _Document(fold(name), fold(text), _facts(db, number)))
 
 
 def put_name(db: sqlite_utils.Database, number: int, name: str) -> None:
-    """Make one recording findable by its name; a text that it already has stays."""
-    known = db.execute("SELECT 1 FROM search_texts WHERE number = ?", (number,)).fetchone()
-    if known is None:
-        put(db, number, name, "")
+    """Make one recording findable by its name and facts; a text that it already has stays."""
+    known = _read(db, number)
+    _write(db, number, _Document(fold(name), known.text if known else "", _facts(db, number)))
 
 
 def replace_text(db: sqlite_utils.Database, number: int, text: str) -> None:
-    """Make one recording findable by another text; what it is not known by stays as it was.
+    """Make a recording that is known findable by another text and by its facts as they are now."""
+    known = _read(db, number)
+    if known is not None:
+        _write(db, number, _Document(known.name, fold(text), _facts(db, number)))
 
-    The index is only told which terms vanish and appear, so a small change of a long text is cheap.
-    """
-    row = db.execute("SELECT name, text FROM search_texts WHERE number = ?", (number,)).fetchone()
-    if row is None:
-        return
-    name, old, new = row[0], row[1], fold(text)
-    start, end, new_end = _changed(old, new)
-    vanished = _missing(old, start, end, (name, new))
-    appeared = _missing(new, start, new_end, (name, old))
-    db.execute(
-        "INSERT INTO search_grams (search_grams, rowid, grams) VALUES ('delete', ?, ?)",
-        (number, vanished),
-    )
-    db.execute("INSERT INTO search_grams (rowid, grams) VALUES (?, ?)", (number, appeared))
-    db.execute("UPDATE search_texts SET text = ? WHERE number = ?", (new, number))
+
+def refresh(db: sqlite_utils.Database, number: int) -> None:
+    """Make a recording that is known findable by its name and facts as they are now."""
+    row = db.execute("SELECT name FROM recordings WHERE number = ?", (number,)).fetchone()
+    if row is not None and _read(db, number) is not None:
+        put_name(db, number, row[0])
 
 
 def remove(db: sqlite_utils.Database, number: int) -> None:
     """Forget one recording; nothing happens when it is not known."""
-    row = db.execute("SELECT name, text FROM search_texts WHERE number = ?", (number,)).fetchone()
-    if row is None:
+    known = _read(db, number)
+    if known is None:
         return
     # An index without content is told what it held, exactly as it was inserted.
-    db.execute(
-        "INSERT INTO search_grams (search_grams, rowid, grams) VALUES ('delete', ?, ?)",
-        (number, _document(*row)),
-    )
+    _tell_vanished(db, number, _terms(known.parts))
     db.execute("DELETE FROM search_texts WHERE number = ?", (number,))
 
 
-def find(db: sqlite_utils.Database, query: str, limit: int, offset: int) -> tuple[list[int], int]:
-    """Recordings whose name or text contains the query, whatever the case of its letters.
-
-    Args:
-        query: not empty; spaces count.
-        limit: how many to return.
-        offset: how many to skip.
-
-    Returns:
-        Recording numbers, newest first, and how many match in all.
-    """
-    folded = fold(query)
-    source = "search_grams WHERE search_grams MATCH :terms"
-    if len(folded) > _LONGEST_GRAM:
-        source = (
-            "search_grams CROSS JOIN search_texts s ON s.number = search_grams.rowid"
-            " WHERE search_grams MATCH :terms"
-            " AND (instr(s.text, :query) OR instr(s.name, :query))"
-        )
-    values = {"terms": _match(folded), "query": folded, "limit": limit, "offset": offset}
-    page = f"SELECT search_grams.rowid FROM {source} ORDER BY search_grams.rowid DESC"  # noqa: S608
-    rows = db.execute(f"{page} LIMIT :limit OFFSET :offset", values).fetchall()
-    total: int = db.execute(f"SELECT count(*) FROM {source}", values).fetchone()[0]  # noqa: S608
-    return [row[0] for row in rows], total
-
-
-def preview(text: str, query: str = "") -> str:
-    """Up to ``PREVIEW_CHARS`` characters around the first hit, from the start without one."""
-    hit = _hit(text, fold(query)) if query else -1
-    start = max(0, min(hit - _LEAD_CHARS, len(text) - PREVIEW_CHARS))
-    lead = "…" if start else ""
-    end = start + PREVIEW_CHARS
-    if end >= len(text):
-        return lead + text[start + len(lead) :]
-    return lead + text[start + len(lead) : end - 1] + "…"
-
-
-def _hit(text: str, folded_query: str) -> int:
-    """Where the query starts in the unfolded text; -1 without a hit."""
-    folded = fold(text)
-    hit = folded.find(folded_query)
-    if hit < 0 or len(folded) == len(text):
-        return hit
-    # Some letters fold to two or three.
-    ends = itertools.accumulate(len(char.casefold()) for char in text)
-    return next(index for index, end in enumerate(ends) if end > hit)
-
-
-def _document(name: str, text: str) -> str:
-    sizes = range(1, _LONGEST_GRAM + 1)
-    return " ".join(sorted({gram for size in sizes for gram in _grams(name, text, size)}))
-
-
-def _changed(old: str, new: str) -> tuple[int, int, int]:
-    """The characters between the first and the last difference: from, to in each of the texts."""
-    start = common_start(old, new)
-    tail = common_start(old[start:][::-1], new[start:][::-1])
-    return start, len(old) - tail, len(new) - tail
-
-
-def _missing(text: str, start: int, end: int, others: tuple[str, str]) -> str:
-    """Index terms that touch the characters ``start`` to ``end`` and stand in no other text."""
-    grams = {
-        text[place : place + size]
-        for size in range(1, _LONGEST_GRAM + 1)
-        for place in range(max(0, start - size + 1), min(end, len(text) - size + 1))
-    }
-    if len(grams) > _FEW_GRAMS:
-        known = {
-            other[place : place + size]
-            for other in others
-            for size in range(1, _LONGEST_GRAM + 1)
-            for place in range(len(other) - size + 1)
-        }
-        left = grams - known
-    else:
-        left = {gram for gram in grams if not any(gram in other for other in others)}
-    return " ".join(sorted(term for gram in left for term in _grams(gram, "", len(gram))))
-
-
-def _match(folded: str) -> str:
-    """The index query: the grams of the longest size that the query has."""
-    terms = dict.fromkeys(_grams(folded, "", min(len(folded), _LONGEST_GRAM)))
+def match(folded: str) -> str:
+    """The index query for a folded one: the grams of the longest size that it has."""
+    terms = dict.fromkeys(_grams(folded, min(len(folded), LONGEST_GRAM)))
     return " AND ".join(itertools.islice(terms, _MAX_TERMS))
 
 
-def _grams(name: str, text: str, size: int) -> Iterator[str]:
-    """Every run of ``size`` characters inside the name or the text, as one index token.
+def _read(db: sqlite_utils.Database, number: int) -> _Document | None:
+    sql = "SELECT name, text, facts FROM search_texts WHERE number = ?"
+    row = db.execute(sql, (number,)).fetchone()
+    return None if row is None else _Document(row[0], row[1], tuple(row[2].split(_BORDER)[1:]))
+
+
+def _facts(db: sqlite_utils.Database, number: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(fold(fact.text) for fact in facts_of(db, number)))
+
+
+def _write(db: sqlite_utils.Database, number: int, new: _Document) -> None:
+    """Store a document; the index is only told which terms vanish and appear.
+
+    So a small change of a long text is cheap.
+    """
+    facts = "".join(_BORDER + fact for fact in new.facts)
+    old = _read(db, number)
+    if old is None:
+        db.execute(
+            "INSERT INTO search_texts (number, name, text, facts) VALUES (?, ?, ?, ?)",
+            (number, new.name, new.text, facts),
+        )
+        _tell_appeared(db, number, _terms(new.parts))
+        return
+    if old == new:
+        return
+    _tell_vanished(db, number, _only_in(old, new))
+    _tell_appeared(db, number, _only_in(new, old))
+    db.execute(
+        "UPDATE search_texts SET name = ?, text = ?, facts = ? WHERE number = ?",
+        (new.name, new.text, facts, number),
+    )
+
+
+def _tell_vanished(db: sqlite_utils.Database, number: int, terms: str) -> None:
+    sql = "INSERT INTO search_grams (search_grams, rowid, grams) VALUES ('delete', ?, ?)"
+    db.execute(sql, (number, terms))
+
+
+def _tell_appeared(db: sqlite_utils.Database, number: int, terms: str) -> None:
+    db.execute("INSERT INTO search_grams (rowid, grams) VALUES (?, ?)", (number, terms))
+
+
+def _only_in(one: _Document, other: _Document) -> str:
+    """Index terms of one document that the other one does not have."""
+    grams = _around(one.text, *_changed(one.text, other.text))
+    if one.name != other.name:
+        grams |= _around(one.name, 0, len(one.name))
+    for fact in set(one.facts) - set(other.facts):
+        grams |= _around(fact, 0, len(fact))
+    if len(grams) > _FEW_GRAMS:
+        known = {gram for part in other.parts for gram in _around(part, 0, len(part))}
+        left: Collection[str] = grams - known
+    else:
+        left = [gram for gram in grams if not any(gram in part for part in other.parts)]
+    return " ".join(sorted(_term(gram) for gram in left))
+
+
+def _changed(one: str, other: str) -> tuple[int, int]:
+    """The characters of a text from the first to the last difference from another one."""
+    start = common_start(one, other)
+    tail = common_start(one[start:][::-1], other[start:][::-1])
+    return start, len(one) - tail
+
+
+def _around(text: str, start: int, end: int) -> set[str]:
+    """Runs of characters that touch or span the place from ``start`` to ``end``."""
+    return {
+        text[place : place + size]
+        for size in range(1, LONGEST_GRAM + 1)
+        for place in range(max(0, start - size + 1), min(end, len(text) - size + 1))
+    }
+
+
+def _terms(parts: Iterable[str]) -> str:
+    """Every index term of a document, once."""
+    sizes = range(1, LONGEST_GRAM + 1)
+    return " ".join(
+        sorted({term for part in parts for size in sizes for term in _grams(part, size)})
+    )
+
+
+def _grams(text: str, size: int) -> Iterator[str]:
+    """Every run of ``size`` characters, as one index token.
 
     Characters are written as hexadecimal numbers, so that punctuation and emoji count too.
     """
-    for part in (name, text):
-        codes = [f"{ord(char):x}" for char in part]
-        for start in range(len(codes) - size + 1):
-            yield "x".join(codes[start : start + size])
+    codes = [f"{ord(char):x}" for char in text]
+    for start in range(len(codes) - size + 1):
+        yield "x".join(codes[start : start + size])
+
+
+def _term(gram: str) -> str:
+    return "x".join(f"{ord(char):x}" for char in gram)
