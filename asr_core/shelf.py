@@ -13,7 +13,7 @@ from asr_core.models.catalog import CATALOGUE, ModelEntry, find_entry
 from asr_core.models.funasr_folder import HOTWORD_MODELS
 from asr_core.models.identify import FolderFacts, funasr_kind, identify
 from asr_core.models.inspection import ModelState
-from asr_core.models.store import ModelStore, recognizer_in
+from asr_core.models.store import ModelStore, recognizer_in, recognizer_of_folder
 from asr_core.settings import Settings, variable
 from asr_core.store.model_choices import KnownFolder, ModelChoices
 
@@ -281,8 +281,7 @@ def _named(settings: Settings) -> list[tuple[str, str]]:
     """Models whose folder a setting names, with its variable."""
     named = []
     if settings.model_dir is not None:
-        name = settings.model or recognizer_in(settings.model_dir)
-        named.append((name, variable("model_dir")))
+        named.append((recognizer_of_folder(settings), variable("model_dir")))
     for name, field in _SINGLE.values():
         if getattr(settings, field) is not None:
             named.append((name, variable(field)))

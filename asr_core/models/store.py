@@ -31,8 +31,6 @@ from asr_core.models.catalog import (
 )
 from asr_core.models.download import Download, fetch
 from asr_core.models.files import locked, sha256_of, size_of, sync_folder
-from asr_core.models.funasr_folder import HOTWORD_MODELS
-from asr_core.models.identify import funasr_kind
 from asr_core.models.inspection import Finding, Inspector, ModelState, known_bytes
 from asr_core.models.manifest import MANIFEST_FILE, ManifestError, read_manifest, write_manifest
 from asr_core.models.packages import join_layout, package_folder
@@ -104,7 +102,7 @@ class ModelStore:
     def of(cls, settings: Settings) -> ModelStore:
         """The store of an installation; the folders that its settings name are the user's."""
         named = {
-            settings.model or recognizer_in(settings.model_dir): settings.model_dir,
+            recognizer_of_folder(settings): settings.model_dir,
             "fsmn-vad": settings.fsmn_dir,
             "ct-punc": settings.ct_punc_dir,
         }
@@ -347,10 +345,21 @@ class ModelStore:
             )
 
 
+def recognizer_of_folder(settings: Settings) -> str:
+    """Whose folder ``ASR_MODEL_DIR`` is: of the catalogue's model that the settings name, else of
+    what it holds. A folder that a user brought has its own path."""
+    known = settings.model in CATALOGUE
+    return settings.model if known and settings.model else recognizer_in(settings.model_dir)
+
+
 def recognizer_in(folder: Path | None) -> str:
     """The catalogue's recognizer that a folder is meant to hold, by its configuration alone."""
     if folder is None or size_of(folder / "config.yaml") is None:
         return WHISPER_BASE.name
+    # Installing and checking models works without the libraries that run them.
+    from asr_core.models.funasr_folder import HOTWORD_MODELS
+    from asr_core.models.identify import funasr_kind
+
     try:
         kind = funasr_kind(folder, folder.name)
     except ModelError:

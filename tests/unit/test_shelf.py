@@ -175,6 +175,16 @@ def test_settings_win_and_lock(tmp_path: Path, choices: ModelChoices, shelf: Mod
     assert shelf.default() == "paraformer_onnx"
 
 
+def test_a_folder_of_the_settings_leaves_a_brought_model_its_own(
+    tmp_path: Path, choices: ModelChoices, shelf: ModelShelf
+) -> None:
+    shelf.bring(SEACO)
+    asked = Settings(home=tmp_path / "home", model="paraformer_onnx", model_dir=tmp_path)
+    other = ModelShelf(asked, choices)
+    assert (other.default(), other.ensure("paraformer_onnx")) == ("paraformer_onnx", SEACO)
+    assert other.folder("whisper-base") == tmp_path
+
+
 @pytest.mark.parametrize(
     ("folder", "name"), [(SEACO, "seaco-paraformer"), (PLAIN, "paraformer"), (None, "whisper-base")]
 )
