@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asr_core.errors import AsrError, EditError
+from asr_core.jobs.control import JobControl
+from asr_core.jobs.model import Job, JobState
 from asr_core.results import Sentence
+from asr_core.shelf import ModelShelf
 from asr_core.store.edit_model import EditableLines, EditResult, Found, Version
 from asr_core.store.edits import Edits
 from asr_core.store.history import History
+from asr_core.store.proposals import Proposals, Stretch, moved
 from asr_core.store.rows import encodable
 from asr_core.text import editing
 from asr_core.text.compare import Difference
@@ -24,9 +28,11 @@ __all__ = [
     "Found",
     "Hit",
     "Preview",
+    "Proposal",
     "ReplaceOutcome",
     "ReplacePreview",
     "Splice",
+    "Stretch",
     "Version",
 ]
 
@@ -65,6 +71,21 @@ class ReplaceOutcome:
     error_details: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A stretch of a recording that is recognized once more.
+
+    Attributes:
+        job: how far it is.
+        stretch: which one.
+        sentences: so far; times in the whole recording.
+    """
+
+    job: Job
+    stretch: Stretch
+    sentences: tuple[Sentence, ...]
+
+
 class EditDoor:
     """The engine's methods for editing; usable from any thread.
 
@@ -75,6 +96,9 @@ class EditDoor:
 
     _edits: Edits
     _history: History
+    _proposals: Proposals
+    _control: JobControl
+    _shelf: ModelShelf
 
     def editable(self, recording_id: str, first: int = 0, count: int = 200) -> EditableLines:
         """Sentences of the newest transcript from a position on."""
@@ -270,6 +294,102 @@ class EditDoor:
     ) -> EditResult:
         """Let the transcript be what it was at a revision, as one more edit."""
         return self._edits.restore(recording_id, stamp, revision, who=who)
+
+    def retranscribe(
+        self,
+        recording_id: str,
+        start_ms: int,
+        end_ms: int,
+        *,
+        hotwords: Sequence[str] = (),
+        model: str = "",
+    ) -> Job:
+        """Recognize a stretch of a recording once more, with other hotwords or another model.
+
+        Everything else is as it was for the whole recording. The text is a proposal: follow the
+        job with :meth:`proposal`, then accept or dismiss it.
+
+        Args:
+            hotwords: as in :class:`TranscribeOptions`.
+            model: a recognizer's name; empty takes the default.
+
+        Raises:
+            RecordNotFoundError: no recording has that id.
+            EditError: it is not kept (``no_recording``), has no text (``no_text``) or no such
+                stretch (``range``).
+        """
+        record = self._history.record(recording_id)
+        if record.path is None:
+            raise EditError("the recording is not kept", reason="no_recording")
+        options = replace(
+            record.job.options,
+            hotwords=tuple(hotwords),
+            model=model or self._shelf.default(),
+        )
+        stretch = Stretch(recording_id, start_ms, end_ms)
+        job = self._proposals.add(stretch, record.path, options)
+        self._control.runner_of(job).submit(job)
+        return job
+
+    def proposal(self, job_id: str) -> Proposal:
+        """What the job of a stretch has recognized so far.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            EditError: it is not about a stretch (``no_proposal``).
+        """
+        job = self._history.job(job_id)
+        stretch = self._stretch(job)
+        if job.state.is_final:
+            transcript = self._history.record(job.recording_id).transcript
+            sentences = transcript.sentences if transcript else ()
+        else:
+            _progress, sentences = self._control.runner_of(job).live(job_id)
+        return Proposal(job, stretch, moved(sentences, stretch.start_ms))
+
+    def accept_proposal(self, job_id: str, stamp: str, *, who: str = "") -> EditResult:
+        """Put the text of a stretch in the place of the words there.
+
+        Raises:
+            EditError: it is not ready (``not_ready``), or gone (``no_proposal``).
+        """
+        proposal = self.proposal(job_id)
+        if proposal.job.state not in (JobState.DONE, JobState.PARTIAL):
+            raise EditError("the text is not ready", reason="not_ready")
+        stretch = proposal.stretch
+
+        def splice(sentences: tuple[Sentence, ...]) -> Sequence[Splice]:
+            return [
+                editing.replace_words(
+                    sentences, stretch.start_ms, stretch.end_ms, proposal.sentences
+                )
+            ]
+
+        result = self._edits.change_all(
+            stretch.recording_id, stamp, splice, kind="retranscribe", who=who
+        )
+        self._proposals.remove(proposal.job.recording_id)
+        return result
+
+    def dismiss_proposal(self, job_id: str) -> None:
+        """Forget a stretch; its job ends if it runs.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+            EditError: it is not about a stretch (``no_proposal``).
+        """
+        job = self._history.job(job_id)
+        self._stretch(job)
+        if not job.state.is_final:
+            job = self._control.cancel(job_id)
+        if job.state.is_final:
+            self._proposals.remove(job.recording_id)
+
+    def _stretch(self, job: Job) -> Stretch:
+        stretch = self._proposals.stretch(job.recording_id)
+        if stretch is None:
+            raise EditError(f"job {job.id} is about no stretch", reason="no_proposal")
+        return stretch
 
 
 def typed(text: str) -> str:

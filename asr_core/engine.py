@@ -42,6 +42,7 @@ from asr_core.store.database import Database
 from asr_core.store.edits import Edits
 from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
 from asr_core.store.model_choices import ModelChoices
+from asr_core.store.proposals import Proposals
 from asr_core.store.tmp_files import prune
 from asr_core.system import SystemInfo, read_system
 from asr_core.transcription.cancel import CancelToken
@@ -99,6 +100,7 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
         self._database = Database(settings.database)
         self._history = History(self._database, settings.recordings)
         self._edits = Edits(self._database)
+        self._proposals = Proposals(self._database)
         self._shelf = ModelShelf(settings, ModelChoices(self._database))
         self._equipment = Equipment(settings, self._shelf)
         self._serving = threading.Event()
@@ -135,6 +137,7 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
         """Serve: recover interrupted jobs, load the model in the background, run queued jobs."""
         for job in self._history.recover_interrupted():
             logger.info("job queued again id=%s", job.id)
+        self._proposals.sweep()
         self._serving.set()
         self._equipment.pool.preload(self._shelf.default())
         self._runner.start()
@@ -370,7 +373,11 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
         self, path: Path, job: Job, on_event: EventSink, cancel: CancelToken
     ) -> Transcript:
         self._equipment.pin()
+        part = self._proposals.stretch(job.recording_id)
         with self._equipment.stages(job.options, cancel) as stages:
+            if part is not None:
+                limits = replace(stages.limits, start_ms=part.start_ms, end_ms=part.end_ms)
+                stages = replace(stages, limits=limits)
             fingerprint = self._equipment.fingerprint(job.options, stages)
             return transcribe(
                 path,

@@ -227,6 +227,10 @@ class Transcript:
         return self.processing_ms / self.duration_ms if self.duration_ms else 0.0
 
 
+_SPACELESS = "。，、！？；："
+"""Marks that most lines end with; looked for first."""
+
+
 def join_text(parts: Iterable[tuple[str, str]]) -> str:
     """Join ``(text, mark)`` pairs: a space only between two spaced-script pieces.
 
@@ -236,7 +240,12 @@ def join_text(parts: Iterable[tuple[str, str]]) -> str:
     line: list[str] = []
     last = ""
     for text, mark in parts:
-        if last and text and _takes_space(last) and _is_spaced_script(text[0]):
+        if (
+            text
+            and last not in _SPACELESS  # also where nothing stands before
+            and _takes_space(last)
+            and _is_spaced_script(text[0])
+        ):
             line.append(" ")
         line += (text, mark)
         last = (mark or text or last)[-1:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +35,13 @@ from asr_core.runtime.session import Float32
 __all__ = ["AudioInfo", "AudioSource", "DecodeOptions", "open_audio", "probe"]
 
 _TELEPHONE_HZ = 8_000
+_MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 _TOLERATED_LOSS_S = 0.5  # containers state their length this roughly
 _ALIKE = 0.01  # largest difference between channels that hold the same
 
 
 class AudioSource:
-    """One open recording; made by :func:`open_audio`.
+    """One open recording, or a part of it; made by :func:`open_audio`.
 
     Attributes:
         info: what the container says.
@@ -55,14 +57,29 @@ class AudioSource:
         self._reader = reader
         self._options = options
         self._limit_samples = int(options.max_duration_s * SAMPLE_RATE_HZ)
+        self._skip_samples = options.start_ms * _MS_SAMPLES
         self._consumed = False
         self._stopped = False
         self._alike = options.split and reader.info.channels > 1
         self.info = reader.info
+        if options.is_part:
+            self._limit_to_part()
         self.position_samples = 0
         self._missing_end: list[tuple[int, int]] = []
         self.warnings: list[TranscriptWarning] = []
         self._warn_of_kind(name)
+
+    def _limit_to_part(self) -> None:
+        start_ms, end_ms, whole_ms = (
+            self._options.start_ms,
+            self._options.end_ms,
+            self.info.duration_ms,
+        )
+        if end_ms is not None:
+            self._limit_samples = min(self._limit_samples, (end_ms - start_ms) * _MS_SAMPLES)
+        ends = [time_ms for time_ms in (end_ms, whole_ms) if time_ms is not None]
+        length_ms = max(min(ends) - start_ms, 0) if ends else None
+        self.info = replace(self.info, duration_ms=length_ms)
 
     @property
     def gaps(self) -> list[tuple[int, int]]:
@@ -71,6 +88,8 @@ class AudioSource:
         They are complete after the last block. A range inside the recording sounds as silence;
         one behind its end is what its header promised.
         """
+        if self._options.is_part:
+            return []
         end_ms = self._end_ms
         found = [(start, min(end, end_ms)) for start, end in self._reader.damage.gaps]
         return [(start, end) for start, end in found if start < end] + self._missing_end
@@ -142,6 +161,9 @@ class AudioSource:
         if not rows or not len(rows[0]):
             return
         block = np.stack(rows)
+        skipped = min(self._skip_samples, block.shape[1])
+        self._skip_samples -= skipped
+        block = block[:, skipped:]
         left = self._limit_samples - self.position_samples
         if block.shape[1] > left:
             self._stopped = True
@@ -173,6 +195,8 @@ class AudioSource:
 
     def _account_for_end(self, decoded_s: float) -> None:
         """Gaps and warnings that are known when the last block is out."""
+        if self._options.is_part:
+            return
         damage = self._reader.damage
         promised_s = self._reader.promised_s or 0.0
         end_ms = self._end_ms

@@ -31,6 +31,9 @@ class DecodeOptions:
         raw: ``encoding:rate:channels`` of headerless PCM; empty for files that say what they are.
         max_duration_s: decoding stops here with a warning.
         stall_s: longest time that the decoder may work without handing out audio.
+        start_ms: where the part that is wanted begins; it is decoded from there on as it sounds in
+            the whole recording, and what is damaged or missing around it is not told.
+        end_ms: one past its end; ``None`` for the end of the recording.
     """
 
     track: int | None = None
@@ -38,6 +41,12 @@ class DecodeOptions:
     raw: str = ""
     max_duration_s: float = 24 * 3600.0
     stall_s: float = 60.0
+    start_ms: int = 0
+    end_ms: int | None = None
+
+    @property
+    def is_part(self) -> bool:
+        return self.start_ms > 0 or self.end_ms is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,15 @@ def _document(transcript: Transcript) -> dict[str, Any]:
         },
         "warnings": [_warning(warning) for warning in transcript.warnings],
         **_hotwords(transcript),
+        **_edits(transcript),
         "sentences": [_sentence(sentence) for sentence in transcript.sentences],
     }
+
+
+def _edits(transcript: Transcript) -> dict[str, Any]:
+    """``edited`` and ``revision`` stand only where people changed the text."""
+    is_edited = transcript.revision > 0
+    return {"edited": True, "revision": transcript.revision} if is_edited else {}
 
 
 def _hotwords(transcript: Transcript) -> dict[str, Any]:

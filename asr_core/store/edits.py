@@ -288,8 +288,16 @@ class Edits:
 
         def load(db: sqlite_utils.Database) -> tuple[Difference, ...]:
             at = edit_rows.head(db, recording_id)
-            sides = [edit_rows.rows_at(db, at, revision)[0] for revision in (before, after)]
-            return compare(*(_sentences(side, at) for side in sides))
+            old, new = (edit_rows.rows_at(db, at, revision)[0] for revision in (before, after))
+            return tuple(
+                replace(
+                    found,
+                    before_first=found.before_first + first,
+                    after_first=found.after_first + low,
+                )
+                for first, end, low, high in _blocks(old, new)
+                for found in compare(_sentences(old[first:end], at), _sentences(new[low:high], at))
+            )
 
         return self._database.read(load)
 
@@ -305,11 +313,10 @@ class Edits:
             at = edit_rows.checked_head(db, recording_id, stamp)
             wanted, hotwords = edit_rows.rows_at(db, at, revision)
             old = edit_rows.rows(db, at.transcript)
-            matcher = difflib.SequenceMatcher(
-                None, [row[1:] for row in old], [row[1:] for row in wanted], autojunk=False
-            )
-            steps = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
-            splices = [(first, end - first, wanted[low:high]) for first, end, low, high in steps]
+            splices = [
+                (first, end - first, wanted[low:high])
+                for first, end, low, high in _blocks(old, wanted)
+            ]
             return _edit_rows(db, at, splices, "restore", who, hotwords)
 
         return self._database.write(save)
@@ -321,6 +328,14 @@ def _sentence(row: Row, at: Head) -> Sentence:
 
 def _sentences(rows: Sequence[Row], at: Head) -> tuple[Sentence, ...]:
     return tuple(_sentence(row, at) for row in rows)
+
+
+def _blocks(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[int, int, int, int]]:
+    """Where rows differ but for their keys: from, to in the old ones, from, to in the new ones."""
+    numbers: dict[Row, int] = {}
+    sides = [[numbers.setdefault(row[1:], len(numbers)) for row in rows] for rows in (old, new)]
+    matcher = difflib.SequenceMatcher(a=sides[0], b=sides[1], autojunk=False)
+    return [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
 
 
 def _existing(db: sqlite_utils.Database, at: Head, first: int, count: int) -> tuple[Sentence, ...]:
