@@ -140,7 +140,9 @@ class DeviceError(AsrError):
 class DeviceUnavailableError(DeviceError):
     """The requested device cannot be used. Details: ``device``, ``reason``.
 
-    ``reason`` is a stable word for Ascend devices: ``no_acl`` (pyACL is not installed),
+    ``reason`` is a stable word: ``no_mindspore`` (it cannot be imported; ``text``),
+    ``other_graphs`` (a folder's graphs are for another runtime; ``path``, ``runtime``), for Ascend
+    devices ``no_acl`` (pyACL is not installed),
     ``acl_broken`` (it cannot be imported; ``text``), ``no_such_device`` (``count``), ``finished``
     (the runtime was shut down in this process), ``environment`` (driver, firmware or CANN; details
     as of a failed call).

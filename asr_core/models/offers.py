@@ -96,7 +96,9 @@ def find_offer(path: Path, name: str, runtime: str = AUTO) -> Offer:
         raise DeviceUnavailableError(
             f"{path} holds graphs for {graphs_for} only; {runtime} cannot execute them",
             device=runtime,
-            reason=f"{path.name} holds graphs for {graphs_for} only",
+            reason="other_graphs",
+            path=str(path),
+            runtime=graphs_for,
         )
     if fault is None:
         names = [mark for marks, _ in forms for mark in marks]

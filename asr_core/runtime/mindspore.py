@@ -29,7 +29,7 @@ _Result = TypeVar("_Result")
 _ENVIRONMENT = {
     "GLOG_v": "3",  # only errors are logged
     # Every new shape would stay in memory with its code.
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16",
 }
 _FAULTS = (RuntimeError, ValueError, TypeError, MemoryError)
 """What MindSpore raises; it has no classes of its own."""
@@ -77,7 +77,8 @@ class MindSpore:
                 "MindSpore is not usable here; it is installed by requirements.txt up to Python "
                 f"3.12: {exc}",
                 device="cpu",
-                reason=f"MindSpore: {exc}",
+                reason="no_mindspore",
+                text=str(exc),
             ) from exc
         ms.set_context(mode=ms.GRAPH_MODE)
         if not self._threads:
