@@ -1,13 +1,14 @@
 """PDF.
 
-The font is one of the Chinese fonts that every PDF reader brings or replaces (STSong-Light), so
-none has to be on the machine that writes. It holds the characters of GBK.
+Chinese is written in a font that every PDF reader brings or replaces (STSong-Light), Latin in
+Helvetica, so no font has to be on the machine that writes. Together they hold what GBK holds.
 """
 
 from __future__ import annotations
 
 import functools
 import io
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +17,8 @@ from asr_core.export.clean import one_line, whole_clock
 from asr_core.export.options import Sheet
 from asr_core.export.reading import NO_SPEECH, facts, named
 
-_FONT = "STSong-Light"
+_HAN, _LATIN = "STSong-Light", "Helvetica"
+_RUNS = re.compile(r"[\x00-\x7f]+|[^\x00-\x7f]+")
 _MISSING = "〓"
 """Stands where the font has no character, as in Chinese print."""
 
@@ -50,8 +52,8 @@ class _Paper:
         from reportlab.pdfbase.cidfonts import UnicodeCIDFont
         from reportlab.pdfgen.canvas import Canvas
 
-        if _FONT not in pdfmetrics.getRegisteredFontNames():
-            pdfmetrics.registerFont(UnicodeCIDFont(_FONT))
+        if _HAN not in pdfmetrics.getRegisteredFontNames():
+            pdfmetrics.registerFont(UnicodeCIDFont(_HAN))
         self._buffer = io.BytesIO()
         # Without a date of its own, equal transcripts give equal files.
         self._canvas: Any = Canvas(
@@ -97,8 +99,11 @@ class _Paper:
 
     def _draw(self, left: float, text: str, size: float, grey: float) -> None:
         self._canvas.setFillGray(grey)
-        self._canvas.setFont(_FONT, size)
-        self._canvas.drawString(left, self._y, text)
+        line = self._canvas.beginText(left, self._y)
+        for run in _RUNS.findall(text):
+            line.setFont(_LATIN if run.isascii() else _HAN, size)
+            line.textOut(run)
+        self._canvas.drawText(line)
 
 
 def _lines(text: str, size: float, room: float) -> Iterator[str]:
@@ -133,7 +138,7 @@ def _width(text: str) -> float:
 def _char_width(char: str) -> float:
     from reportlab.pdfbase import pdfmetrics
 
-    return float(pdfmetrics.stringWidth(char, _FONT, 1.0))
+    return float(pdfmetrics.stringWidth(char, _LATIN if char.isascii() else _HAN, 1.0))
 
 
 def _shown(text: str) -> str:

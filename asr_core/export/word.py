@@ -76,6 +76,8 @@ def _style(document: Document) -> None:
     normal: Any = document.styles["Normal"]
     normal.font.size = Pt(11)
     normal.paragraph_format.space_after = Pt(6)
+    footer: Any = document.styles["Footer"]
+    footer.paragraph_format.tab_stops.clear_all()
     document.styles["Heading 1"].font.color.rgb = RGBColor(0, 0, 0)
     language = document.styles.element.find(f".//{qn('w:rPrDefault')}//{qn('w:lang')}")
     if language is not None:
@@ -91,7 +93,6 @@ def _lay_out(section: Any, title: str) -> None:
     for side in ("left_margin", "right_margin", "top_margin", "bottom_margin"):
         setattr(section, side, Mm(_MARGIN_MM))
     foot = section.footer.paragraphs[0]
-    foot.paragraph_format.tab_stops.clear_all()
     width = Mm(_A4_MM[0] - 2 * _MARGIN_MM)
     foot.paragraph_format.tab_stops.add_tab_stop(width, WD_TAB_ALIGNMENT.RIGHT)
     _grey(foot.add_run(f"{title[:40]}\t第 "))
