@@ -7,7 +7,8 @@
     ├─ AudioError: AudioDecodeError
     ├─ ModelError: UnknownModelError · ModelFileMissingError · ModelIntegrityError · ConvertError
     ├─ DeviceError: DeviceUnavailableError · DeviceMemoryError · DeviceLostError ·
-    │               DeviceMismatchError · DeviceInputError · SessionClosedError
+    │               DeviceMismatchError · DeviceInputError · DeviceDriftError ·
+    │               SessionClosedError
     ├─ RecognitionError
     ├─ NormalizationError
     ├─ StoreError: MigrationError · RecordNotFoundError
@@ -184,6 +185,16 @@ class DeviceInputError(DeviceError):
     """
 
     code = "device_input"
+
+
+class DeviceDriftError(DeviceError):
+    """A device computes other numbers than the CPU.
+
+    Details: ``device``, ``graph``, ``output``, ``error`` (root mean square of the difference over
+    that of the CPU's result), ``limit``, ``precision``.
+    """
+
+    code = "device_drift"
 
 
 class SessionClosedError(DeviceError):
