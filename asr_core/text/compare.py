@@ -56,14 +56,17 @@ def compare_words(before: str, after: str) -> tuple[tuple[Operation, str], ...]:
 
     left, right = _words(before), _words(after)
     pieces: list[tuple[Operation, str]] = []
-    for step in Levenshtein.opcodes(left, right):
-        old = "".join(left[step.src_start : step.src_end])
-        if step.tag == "equal":
-            pieces.append(("equal", old))
+    old = new = ""  # of the difference that still goes on
+    for step in [*Levenshtein.opcodes(left, right), None]:
+        if step is not None and step.tag != "equal":
+            old += "".join(left[step.src_start : step.src_end])
+            new += "".join(right[step.dest_start : step.dest_end])
             continue
-        new = "".join(right[step.dest_start : step.dest_end])
-        pieces += [("delete", old)] if old else []
-        pieces += [("insert", new)] if new else []
+        changed: list[tuple[Operation, str]] = [("delete", old), ("insert", new)]
+        pieces += [piece for piece in changed if piece[1]]
+        old = new = ""
+        if step is not None:
+            pieces.append(("equal", "".join(left[step.src_start : step.src_end])))
     return tuple(pieces)
 
 

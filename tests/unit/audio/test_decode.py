@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr_core.audio.decode import open_audio, probe
+from asr_core.audio.decode import DecodeOptions, open_audio, probe
 from asr_core.errors import AudioDecodeError, UsageError
 from tests.unit.audio.recordings import SPEECH, encode, encode_video, speech_path, sweep
 
@@ -449,3 +449,16 @@ def test_a_long_recording_comes_in_short_blocks(tmp_path, container):
 
     assert sum(lengths) == 300 * 16_000
     assert max(lengths) <= 160_000
+
+
+@pytest.mark.parametrize(("start_ms", "end_ms"), [(0, 700), (1_300, 2_900), (1_000, None)])
+def test_a_part_sounds_as_it_does_in_the_whole(tmp_path, start_ms, end_ms):
+    path = tmp_path / "a.wav"
+    soundfile.write(path, sweep(seconds=12.0, rate_hz=44_100), 44_100)
+    whole, _ = decode(path)
+    with open_audio(path, options=DecodeOptions(start_ms=start_ms, end_ms=end_ms)) as source:
+        part = np.concatenate(list(source.blocks()))
+        assert (source.gaps, source.warnings) == ([], [])
+        assert source.info.duration_ms == (end_ms or 12_000) - start_ms
+    end = None if end_ms is None else end_ms * 16
+    np.testing.assert_array_equal(part, whole[start_ms * 16 : end])
