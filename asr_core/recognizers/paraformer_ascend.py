@@ -11,8 +11,8 @@ from asr_core.models.graph_folder import GRAPHS_FILE, GraphFolder, damaged_graph
 from asr_core.models.offers import ASCEND, find_offer
 from asr_core.networks.config import ParaformerConfig, read_paraformer_config
 from asr_core.networks.graph_axes import FRAMES, WORD_TOKENS, paraformer_axes
-from asr_core.networks.graphs import ENCODE
-from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
+from asr_core.networks.graphs import ENCODE, TIMES
+from asr_core.recognizers.paraformer_graphs import TIMED_ROWS, Batching, GraphParaformer
 from asr_core.results import ModelInfo
 from asr_core.runtime.ascend import open_sessions
 from asr_core.runtime.ascend_acl import ACL, AclRuntime
@@ -81,6 +81,7 @@ def open_ascend_paraformer(
         no_bias=files.tokens.index("<s>") if "<s>" in files.tokens else 1,
         batching=Batching(
             rows=_rows(models.get(ENCODE)),
+            timed_rows=_rows(models[TIMES]) if TIMES in models else TIMED_ROWS,
             frames=limits.get(FRAMES, 0),
             word_tokens=limits.get(WORD_TOKENS, 0),
         ),

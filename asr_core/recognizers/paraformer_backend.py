@@ -99,21 +99,18 @@ class ParaformerBackend(Protocol):
 def joined(
     parts: Sequence[tuple[npt.NDArray[np.intp], ParaformerOutput]],
     shape: tuple[int, int, int],
-    *,
-    times: bool = False,
 ) -> ParaformerOutput:
     """One output for all segments of a batch.
 
     Args:
         parts: the rows that each output is for; other rows have no token.
         shape: segments, frames and vocabulary.
-        times: whether there are weights for times although no part has any.
     """
     batch, frames, vocabulary = shape
     most = max((output.scores.shape[1] for _, output in parts), default=0)
     scores = np.zeros((batch, most, vocabulary), np.float32)
     counts = np.zeros(batch, np.int32)
-    has_times = times or any(output.us_alphas is not None for _, output in parts)
+    has_times = any(output.us_alphas is not None for _, output in parts)
     alphas = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
     peaks = np.zeros((batch, UPSAMPLING * frames), np.float32) if has_times else None
     for rows, output in parts:

@@ -7,11 +7,13 @@ Source of the rules: FunASR 1.4.16, ``seaco_paraformer/model.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from asr_core.errors import (
     DeviceError,
@@ -48,11 +50,17 @@ from asr_core.recognizers.paraformer_backend import (
     ParaformerOutput,
     joined,
 )
+from asr_core.recognizers.timestamps import UPSAMPLING
 from asr_core.results import ModelInfo
 from asr_core.runtime.session import Array, Float32, Session
 
+Part = TypeVar("Part")
+
 MOST_WORDS = 50
 """Of a longer list each recording gets the hotwords that it looks at most, and ``<s>``."""
+
+TIMED_ROWS = 8
+"""Segments in a run of the graph for times: it reads its weights once for all of them."""
 
 _PROBE_FRAMES, _PROBE_TOKENS = 12, 3
 _OVER_FRAMES = frozenset({"features", "positions", "mask", "encoded", "memory", "memory_mask"})
@@ -64,6 +72,7 @@ class Batching:
 
     Attributes:
         rows: most segments in one run; they are of like length, shorter ones are padded.
+        timed_rows: the same for the graph for times.
         workers: runs side by side, as many as at the opening; more than 1 only where sessions may
             be used by several threads.
         frames: of the longest segment that the graphs take; 0: any.
@@ -74,10 +83,28 @@ class Batching:
     workers: int = 1
     frames: int = 0
     word_tokens: int = 0
+    timed_rows: int = TIMED_ROWS
 
     def __post_init__(self) -> None:
-        if min(self.rows, self.workers) < 1:
+        if min(self.rows, self.timed_rows, self.workers) < 1:
             raise UsageError(f"Runs need segments and workers: {self}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Heard:
+    """What a run says of its segments that hold a token.
+
+    Attributes:
+        rows: numbers of those segments, (segments,).
+        counts: their tokens, (segments,).
+        scores: log-probabilities, (segments, tokens, vocabulary).
+        encoded: of each segment, (frames, width).
+    """
+
+    rows: npt.NDArray[np.intp]
+    counts: Int32
+    scores: Float32
+    encoded: tuple[Float32, ...]
 
 
 class GraphParaformer:
@@ -176,15 +203,28 @@ class GraphParaformer:
         words = self._no_bias if hotwords is None else hotwords
         # The longest ones first, so that workers end together and runs are padded little.
         order = np.argsort(-lengths, kind="stable")
-        runs = np.split(order, range(self.batching.rows, len(order), self.batching.rows))
-        each = self._pool.map if self._pool else map
-        outputs = each(
-            lambda rows: self._run(features[rows, : lengths[rows[0]]], lengths[rows], words), runs
+        heard = self._each(
+            lambda rows: self._hear(rows, features[rows, : lengths[rows[0]]], lengths[rows], words),
+            _parts(order, self.batching.rows),
         )
-        return joined(
-            list(zip(runs, outputs, strict=True)),
+        output = joined(
+            [(part.rows, ParaformerOutput(part.scores, part.counts)) for part in heard],
             (len(features), features.shape[1], self.vocabulary),
         )
+        if TIMES not in self._sessions:
+            return output
+        alphas = np.zeros((len(features), UPSAMPLING * features.shape[1]), np.float32)
+        spoken = {
+            row: encoded
+            for part in heard
+            for row, encoded in zip(part.rows.tolist(), part.encoded, strict=True)
+        }
+        for rows, weights in self._each(
+            lambda rows: (rows, self._weights([spoken[row] for row in rows])),
+            _parts([row for row in order.tolist() if row in spoken], self.batching.timed_rows),
+        ):
+            alphas[rows, : weights.shape[1]] = scale_to_counts(weights, output.token_counts[rows])
+        return replace(output, us_alphas=alphas, us_peaks=fire_by_steps(alphas, PEAK))
 
     def close(self) -> None:
         if self._pool:
@@ -193,8 +233,13 @@ class GraphParaformer:
             session.close()
         self._sessions.clear()
 
-    def _run(self, features: Float32, lengths: Int32, words: Float32 | None) -> ParaformerOutput:
-        """One run of the graphs, (segments, frames, feature_dim)."""
+    def _each(self, work: Callable[[Sequence[int]], Part], runs: list[list[int]]) -> list[Part]:
+        return list(self._pool.map(work, runs) if self._pool else map(work, runs))
+
+    def _hear(
+        self, rows: Sequence[int], features: Float32, lengths: Int32, words: Float32 | None
+    ) -> _Heard:
+        """One run of all graphs but that for times, (segments, frames, feature_dim)."""
         planes = np.ascontiguousarray(features[:, np.newaxis])
         mask = _mask(lengths, planes.shape[2])
         found = self._session(ENCODE).run(
@@ -202,19 +247,16 @@ class GraphParaformer:
         )
         encoded = found["encoded"]
         embeds, counts = self._embeds(encoded[:, 0], found["alphas"][:, 0, :, 0], lengths)
-        batch, frames = len(lengths), planes.shape[2]
         spoken = np.flatnonzero(counts)
-        if len(spoken) < batch:
+        counts, lengths = counts[spoken], lengths[spoken]
+        if len(spoken) < len(rows):
             # Rows without a token would only cost time.
             encoded, mask, embeds = encoded[spoken], mask[spoken], embeds[spoken]
-        if not len(spoken):
-            return joined([], (batch, frames, self.vocabulary), times=TIMES in self._sessions)
-        scores = self._scores(embeds, counts[spoken], encoded, mask, words)
-        alphas, peaks = self._times(encoded, mask, lengths[spoken], counts[spoken])
-        part = ParaformerOutput(scores, counts[spoken], alphas, peaks)
-        if len(spoken) == batch:
-            return part
-        return joined([(spoken, part)], (batch, frames, self.vocabulary))
+        scores = np.zeros((0, 0, self.vocabulary), np.float32)
+        if len(spoken):
+            scores = self._scores(embeds, counts, encoded, mask, words)
+        kept = tuple(plane[0, :length] for plane, length in zip(encoded, lengths, strict=True))
+        return _Heard(np.asarray(rows)[spoken], counts, scores, kept)
 
     def _embeds(self, encoded: Float32, alphas: Float32, lengths: Int32) -> tuple[Float32, Int32]:
         """One vector for each token, (segments, tokens, width), and the tokens of each segment."""
@@ -273,18 +315,17 @@ class GraphParaformer:
         last = np.full((len(hidden), 1), len(words) - 1)
         return np.ascontiguousarray(words[np.concatenate([most, last], axis=1)][:, np.newaxis])
 
-    def _times(
-        self, encoded: Float32, mask: Float32, lengths: Int32, counts: Int32
-    ) -> tuple[Float32 | None, Float32 | None]:
-        """Weights of parts of frames and their integrals, (segments, parts)."""
-        if TIMES not in self._sessions:
-            return None, None
+    def _weights(self, encoded: Sequence[Float32]) -> Float32:
+        """Weights of parts of frames, (segments, parts); the first segment is the longest."""
+        lengths = np.array([len(frames) for frames in encoded], np.int32)
+        planes = np.zeros((len(encoded), 1, *encoded[0].shape), np.float32)
+        for plane, frames in zip(planes, encoded, strict=True):
+            plane[0, : len(frames)] = frames
         parts = lengths.astype(np.int64) * self._config.predictor.upsampling
-        weights = self._session(TIMES).run(
-            {"encoded": encoded, "mask": mask, "part_counts": parts}
+        weights: Float32 = self._session(TIMES).run(
+            {"encoded": planes, "mask": _mask(lengths, planes.shape[2]), "part_counts": parts}
         )["us_alphas"]
-        alphas = scale_to_counts(weights, counts)
-        return alphas, fire_by_steps(alphas, PEAK)
+        return weights
 
     def _position(self, frames: int) -> Float32:
         positions = self._positions
@@ -341,6 +382,10 @@ class GraphParaformer:
             path=self._info.name,
             reason="graphs",
         )
+
+
+def _parts(rows: Sequence[int] | npt.NDArray[np.intp], most: int) -> list[list[int]]:
+    return [list(rows[first : first + most]) for first in range(0, len(rows), most)]
 
 
 def _mask(lengths: Int32, time: int) -> Float32:
