@@ -26,6 +26,7 @@ Row = tuple[Any, ...]
 """``position`` and the columns behind it, as they are stored."""
 
 _COLUMNS = "position, start_ms, end_ms, confidence, text, spoken_text, speaker, tokens, spans"
+_TEXT, _SPOKEN, _SPEAKER = 4, 5, 6  # places in a row
 _FAR = 2**40  # beyond every order key
 
 
@@ -199,17 +200,50 @@ def log(
     return replace(at, revision=revision)
 
 
-def settle(db: sqlite_utils.Database, at: Head, hotwords: str | None) -> None:
-    """Let everything that is read off the sentences follow them: texts, revision, search."""
-    sql = "SELECT text, spoken_text FROM sentences WHERE transcript_id = ? ORDER BY position"
-    texts = db.execute(sql, [at.transcript]).fetchall()
-    text = join_sentences(row[0] for row in texts)
+def settle(db: sqlite_utils.Database, at: Head, step: Step) -> None:
+    """Let everything that is read off the sentences follow a step that was done."""
+    sql = "SELECT text, spoken_text FROM transcripts WHERE id = ?"
+    old = db.execute(sql, [at.transcript]).fetchone()
+    single = step.splices[0] if len(step.splices) == 1 else None
+    texts = _patched(db, at.transcript, single, old) if single is not None else None
+    if texts is None:
+        sql = "SELECT text, spoken_text FROM sentences WHERE transcript_id = ? ORDER BY position"
+        found = db.execute(sql, [at.transcript]).fetchall()
+        texts = (join_sentences(row[0] for row in found), join_sentences(row[1] for row in found))
     db.execute(
         "UPDATE transcripts SET text = ?, spoken_text = ?, revision = ?,"
         " hotwords = coalesce(?, hotwords) WHERE id = ?",
-        [text, join_sentences(row[1] for row in texts), at.revision, hotwords, at.transcript],
+        [*texts, at.revision, step.hotwords, at.transcript],
     )
-    search.replace_text(db, at.recording, text)
+    left = {row[_SPEAKER] for splice in step.splices for row in splice.before}
+    come = {row[_SPEAKER] for splice in step.splices for row in splice.after}
+    facts = step.hotwords is not None or left != come
+    search.replace_text(db, at.recording, texts[0], facts=facts)
+
+
+def _patched(
+    db: sqlite_utils.Database, transcript: int, done: RowSplice, old: tuple[str, str]
+) -> tuple[str, str] | None:
+    """The texts after a splice, made of those before; reading every sentence takes longer.
+
+    ``None`` where the sentences that were replaced, with their neighbours, do not stand in the
+    text just once.
+    """
+    before = rows(db, transcript, done.first - 1, 1) if done.first else []
+    behind = rows(db, transcript, done.first + len(done.after), 1)
+    texts = []
+    for column, whole in zip((_TEXT, _SPOKEN), old, strict=True):
+        if not all(row[column] for row in (*before, *behind)):
+            return None
+        was, now = (
+            join_sentences(row[column] for row in (*before, *side, *behind))
+            for side in (done.before, done.after)
+        )
+        place = whole.find(was)
+        if place < 0 or whole.find(was, place + 1) >= 0:
+            return None
+        texts.append(whole[:place] + now + whole[place + len(was) :])
+    return texts[0], texts[1]
 
 
 def redo(db: sqlite_utils.Database, at: Head, step: Step, revision: int) -> tuple[Head, Step]:
@@ -223,8 +257,9 @@ def redo(db: sqlite_utils.Database, at: Head, step: Step, revision: int) -> tupl
         for splice in step.splices
     )
     now = replace(at, revision=revision)
-    settle(db, now, step.hotwords)
-    return now, replace(step, splices=done)
+    step = replace(step, splices=done)
+    settle(db, now, step)
+    return now, step
 
 
 def step_of(

@@ -407,7 +407,7 @@ def _edit_rows(
     before = uses_to_json(_uses(db, at)) if hotwords is not None else None
     step = Step(kind, tuple(done), hotwords)
     now = edit_rows.log(db, at, step, who, before)
-    edit_rows.settle(db, now, hotwords)
+    edit_rows.settle(db, now, step)
     return _result(db, now, step)
 
 

@@ -60,11 +60,18 @@ def put_name(db: sqlite_utils.Database, number: int, name: str) -> None:
     _write(db, number, _Document(fold(name), known.text if known else "", _facts(db, number)))
 
 
-def replace_text(db: sqlite_utils.Database, number: int, text: str) -> None:
-    """Make a recording that is known findable by another text and by its facts as they are now."""
+def replace_text(
+    db: sqlite_utils.Database, number: int, text: str, *, facts: bool = True
+) -> None:
+    """Make a recording that is known findable by another text and by its facts as they are now.
+
+    Args:
+        facts: whether they may have changed.
+    """
     known = _read(db, number)
     if known is not None:
-        _write(db, number, _Document(known.name, fold(text), _facts(db, number)))
+        now = _facts(db, number) if facts else known.facts
+        _write(db, number, _Document(known.name, fold(text), now))
 
 
 def refresh(db: sqlite_utils.Database, number: int) -> None:

@@ -447,3 +447,29 @@ def assert_findable(history: History, text: str) -> None:
     for query in WORDS:
         is_there = query.casefold() in known or query.casefold() in "a.wav"
         assert history.list(query).total == int(is_there)
+
+
+def test_of_sentences_that_are_alike_the_right_one_changes(
+    edits: Edits, history: History, tmp_path: Path
+) -> None:
+    recording_id = kept(history, tmp_path, transcript(*["嗯"] * 6))
+    write(edits, recording_id, 3, "对")
+    assert history.record(recording_id).transcript.text == "嗯嗯嗯对嗯嗯"
+    result = write(edits, recording_id, 3, "")
+    assert history.record(recording_id).transcript.text == "嗯嗯嗯嗯嗯"
+    edits.undo(recording_id, result.stamp)
+    assert history.record(recording_id).transcript.text == "嗯嗯嗯对嗯嗯"
+
+
+def test_a_new_speaker_is_found_and_an_old_one_is_not(
+    edits: Edits, history: History, recording_id: str
+) -> None:
+    def name(speaker: str) -> None:
+        lines = edits.lines(recording_id)
+        splices = [Splice(0, 1, (replace(lines.sentences[0], speaker=speaker),))]
+        edits.apply(recording_id, lines.stamp, splices, "speaker")
+
+    name("发言人")
+    assert history.list("发言人").total == 1
+    name("王总")
+    assert (history.list("发言人").total, history.list("王总").total) == (0, 1)
