@@ -187,7 +187,7 @@ def _written_pieces(sentence: Sentence) -> Iterator[Piece]:
             continue
         if span is None:
             yield text + mark, token.start_ms, _flag(token.confidence)
-        elif span.kind in ("number", "polish"):
+        elif span.kind in ("number", "polish", "edit"):
             yield text + mark, token.start_ms, REWRITTEN if span.kind == "number" else PLAIN
         else:
             heard = join_text((spoken.text, "") for spoken in sentence.tokens[first:index])
