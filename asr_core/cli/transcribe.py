@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from asr_core.cli.common import (
@@ -19,16 +18,17 @@ from asr_core.cli.common import (
     show_progress,
     tell,
 )
-from asr_core.engine import EXPORT_FORMATS, CancelToken, Engine
+from asr_core.engine import EXPORT_FORMATS, CancelToken, Engine, ExportOptions
 from asr_core.errors import AsrError, ExportError
 from asr_core.events import EventSink, Progress
 from asr_core.export.clean import whole_clock
-from asr_core.export.registry import export, file_name, write_file
+from asr_core.export.naming import Named, name_file
+from asr_core.export.registry import FORMATS, export, put_file, put_new_file
 from asr_core.messages import describe, message, warning_message
 from asr_core.results import Transcript
-from asr_core.settings import Settings
+from asr_core.settings import Settings, check_export_name
 
-_BINARY_FORMATS = frozenset({"docx"})
+_BINARY_FORMATS = frozenset({"docx", "pdf"})
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -40,16 +40,28 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="audio or video file")
     parser.add_argument("--format", choices=EXPORT_FORMATS, default="txt", help="(default: txt)")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write one file per input here")
+    parser.add_argument(
+        "--name",
+        default="",
+        metavar="TEMPLATE",
+        help="names of these files, such as '{date} {name}' (default: ASR_EXPORT_NAME)",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files that exist instead of numbering"
+    )
+    parser.add_argument("--times", action="store_true", help="txt: when each sentence begins")
+    parser.add_argument("--no-speakers", action="store_true", help="leave out who speaks")
+    parser.add_argument("--spoken", action="store_true", help="the words as they were said")
+    parser.add_argument("--word-times", action="store_true", help="vtt: a time for every word")
+    parser.add_argument(
+        "--line-chars",
+        type=_line_chars,
+        default=21,
+        metavar="N",
+        help="width of a subtitle's line in Chinese characters (default: 21)",
+    )
     add_options(parser)
     parser.set_defaults(run=_transcribe)
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """One input and where its result goes; ``output`` is ``None`` for standard output."""
-
-    path: Path
-    output: Path | None
 
 
 def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -57,47 +69,87 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
     if to_stdout and arguments.format in _BINARY_FORMATS and len(arguments.files) > 1:
         tell(message("cli.binary_to_stdout", settings.locale, format=arguments.format))
         return USAGE
+    check_export_name(arguments.name, "--name")
     options = options_of(arguments)
     if not to_stdout:
         _check_writable(arguments.output)
     cancel = CancelToken()
     on_first_interrupt(cancel.cancel)
+    deliver = _Delivery(arguments, arguments.name or settings.export_name)
     failed = 0
     with Engine(settings) as engine:
         engine.check_model()
-        for target in _targets(arguments.files, arguments.output, arguments.format):
+        for path in arguments.files:
             if cancel.is_cancelled:
                 break
             try:
                 transcript = engine.transcribe(
-                    target.path,
+                    path,
                     options,
-                    on_event=_progress_line(target.path.name, settings.locale),
+                    on_event=_progress_line(path.name, settings.locale),
                     cancel=cancel,
                 )
-                _deliver(transcript, target, arguments.format)
+                deliver(transcript, path.name)
             except AsrError as exc:
                 tell(describe(exc, settings.locale))
                 failed += 1
             else:
-                tell(_summary(target.path.name, transcript, settings.locale))
+                tell(_summary(path.name, transcript, settings.locale))
     return SOME_FAILED if failed or cancel.is_cancelled else OK
 
 
-def _targets(files: Sequence[Path], output: Path | None, format_name: str) -> list[_Target]:
-    """Output paths; inputs of one name in several folders get a number each."""
-    targets = []
-    taken: set[Path] = set()
-    for path in files:
-        if output is None:
-            targets.append(_Target(path, None))
-            continue
+class _Delivery:
+    """Brings transcripts to standard output or into the output folder.
+
+    A file that exists is replaced on request only, and never one of the same call.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, template: str) -> None:
+        self._format: str = arguments.format
+        self._folder: Path | None = arguments.output
+        self._overwrite: bool = arguments.overwrite
+        self._template = template
+        self._taken: set[str] = set()
+        self._options = ExportOptions(
+            times=True if arguments.times else None,
+            speakers=not arguments.no_speakers,
+            form="spoken" if arguments.spoken else "written",
+            words=arguments.word_times,
+            line_chars=arguments.line_chars,
+        )
+
+    def __call__(self, transcript: Transcript, name: str) -> None:
+        """Raises ExportError when the file cannot be written."""
+        created = datetime.now().astimezone()
+        content = export(
+            transcript, self._format, title=name, options=self._options, created=created
+        )
+        if self._folder is None:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+            return
+        named = Named(name, transcript.model.name, created, transcript.duration_ms)
+        extension = FORMATS[self._format].extension
+
+        def name_of(number: int) -> str:
+            return name_file(self._template, named, extension, number)
+
+        if not self._overwrite:
+            put_new_file(content, self._folder, name_of)
+            return
         number = 1
-        while (free := output / file_name(path.name, format_name, number)) in taken:
+        while name_of(number).casefold() in self._taken:
             number += 1
-        taken.add(free)
-        targets.append(_Target(path, free))
-    return targets
+        self._taken.add(name_of(number).casefold())
+        put_file(content, self._folder / name_of(number), replace=True)
+
+
+def _line_chars(value: str) -> int:
+    try:
+        return ExportOptions(line_chars=int(value)).line_chars
+    except ExportError as exc:
+        raise argparse.ArgumentTypeError(f"must be {exc.details['allowed']}") from exc
 
 
 def _check_writable(folder: Path) -> None:
@@ -111,16 +163,6 @@ def _check_writable(folder: Path) -> None:
         raise ExportError(
             f"{folder} cannot be written: {exc}", path=str(folder), reason=str(exc)
         ) from exc
-
-
-def _deliver(transcript: Transcript, target: _Target, format_name: str) -> None:
-    title = target.path.name
-    if target.output is not None:
-        write_file(transcript, format_name, target.output, title)
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(export(transcript, format_name, title=title))
-    sys.stdout.buffer.flush()
 
 
 def _progress_line(name: str, locale: str) -> EventSink | None:

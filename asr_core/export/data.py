@@ -10,7 +10,7 @@ from typing import Any
 
 from asr_core.export.clean import one_line, whole_clock
 from asr_core.export.options import Sheet
-from asr_core.results import Sentence, Transcript, TranscriptWarning
+from asr_core.results import DeviceChoice, Sentence, Transcript, TranscriptWarning
 
 SCHEMA = 1
 COLUMNS = (
@@ -103,7 +103,13 @@ def _document(transcript: Transcript) -> dict[str, Any]:
         "spoken_text": transcript.spoken_text,
         "duration_ms": transcript.duration_ms,
         "language": transcript.language,
-        "model": {"name": model.name, "backend": model.backend, "device": model.device},
+        "model": {
+            "name": model.name,
+            "backend": model.backend,
+            "device": model.device,
+            **_choice(model.choice),
+        },
+        **({"devices": dict(transcript.devices)} if transcript.devices else {}),
         "processing_ms": transcript.processing_ms,
         "rtf": round(transcript.rtf, 4),
         "coverage": {
@@ -122,6 +128,13 @@ def _edits(transcript: Transcript) -> dict[str, Any]:
     """``edited`` and ``revision`` stand only where people changed the text."""
     is_edited = transcript.revision > 0
     return {"edited": True, "revision": transcript.revision} if is_edited else {}
+
+
+def _choice(choice: DeviceChoice | None) -> dict[str, Any]:
+    """``device_choice`` stands only where the device was chosen, not asked for."""
+    if choice is None or choice.reason == "asked":
+        return {}
+    return {"device_choice": {"reason": choice.reason, **dict(choice.figures)}}
 
 
 def _hotwords(transcript: Transcript) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def facts(sheet: Sheet) -> str:
     names = [name for name in speakers if name]
     if names:
         parts.append(f"说话人：{'、'.join(names)}")
-    return "　".join(parts)
+    return " · ".join(parts)
 
 
 def stamp(sheet: Sheet, sentence: Sentence) -> str:

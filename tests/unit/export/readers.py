@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass
+
+from pypdf import PdfReader
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ def read_lrc(content: bytes) -> list[tuple[int, str]]:
         else:
             assert line == "" or re.fullmatch(r"\[ti:[^\[\]]*\]", line), line
     return lines
+
+
+def pdf_text(content: bytes) -> str:
+    """The text of all pages, without line ends."""
+    pages = PdfReader(io.BytesIO(content)).pages
+    return "".join(page.extract_text() for page in pages).replace("\n", "")
 
 
 def _cue(times: str, separator: str, lines: list[str], speaker: str = "") -> ReadCue:
