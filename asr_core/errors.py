@@ -12,6 +12,7 @@
     ├─ RecognitionError
     ├─ NormalizationError
     ├─ StoreError: MigrationError · RecordNotFoundError
+    ├─ HistoryError
     ├─ JobError: JobNotFoundError · JobStateError
     ├─ BatchError
     ├─ EditError: EditConflictError
@@ -120,7 +121,14 @@ class ConvertError(ModelError):
     (``names`` that are none), ``kind`` (``model``: a kind of network that is not converted),
     ``whole`` (``model``: a kind in which nothing can be chosen),
     ``export`` (``graph``, ``cause``: MindSpore cannot write it), ``recordings`` (``cause``: none
-    that gives text, for a report).
+    that gives text, for a report). For Ascend devices: ``soc`` (``found``: no chip here or several
+    kinds), ``soc_name`` (``soc``: no chip is called so), ``shapes`` (``soc``, ``shapes``,
+    ``allowed``), ``gears`` (``graph``, ``count``, ``least``, ``most``), ``graphs`` (``names``,
+    ``known``), ``om_kind`` (``model`` that stays on the CPU), ``om_source`` (``runtime``,
+    ``precision`` of graphs that no OM can be made of), ``om_quantized``, ``om_domain``,
+    ``om_opset`` and ``om_inputs`` (``graph``, ``cause``), ``no_atc``, ``atc``, ``atc_domains``,
+    ``atc_gears``, ``atc_operator``, ``atc_python``, ``atc_arguments`` and ``atc_timeout``
+    (``graph``, ``log``, ``lines``: the last ones of the log).
     """
 
     code = "convert"
@@ -231,6 +239,16 @@ class RecordNotFoundError(StoreError):
     """No record has that id. Details: ``id``."""
 
     code = "record_not_found"
+
+
+class HistoryError(AsrError):
+    """The history cannot be changed like that. Details: ``reason``.
+
+    ``reason`` is a stable word: ``no_tag`` (details ``name``), ``tag_empty``, ``tag_long`` and
+    ``note_long`` (details ``most``: characters), ``name_empty``.
+    """
+
+    code = "history"
 
 
 class JobError(AsrError):

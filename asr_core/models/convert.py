@@ -54,7 +54,7 @@ from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, TOKENS_FILE, find_fi
 PRECISIONS = ("int8", "fp32")
 CHECKPOINT_FILE = "model.ckpt"
 
-_SMALL_FILES = (CONFIG_FILE, TOKENS_FILE, CMVN_FILE, SEGMENTATION_FILE, "configuration.json")
+SMALL_FILES = (CONFIG_FILE, TOKENS_FILE, CMVN_FILE, SEGMENTATION_FILE, "configuration.json")
 _PACKAGES = ("mindspore", "onnx")
 _SPACE = 1.2
 """Disk space by that of the checkpoint: hotwords' graphs share weights, and one graph stands in
@@ -133,7 +133,7 @@ def convert_to_onnx(
     """
     options, on_step = options or OnnxOptions(), on_step or _ignore
     require_packages()
-    _require_apart(source, target)
+    require_apart(source, target)
     family = _family(source)
     if family is not None:
         return _convert_family(family, source, target, options, on_step)
@@ -143,7 +143,7 @@ def convert_to_onnx(
     with new_folder(target, needed_bytes, replace=options.replace) as work:
         maker = _GraphMaker(found, work, options, on_step)
         maker.run()
-        copy_small_files(source, work, _SMALL_FILES)
+        copy_small_files(source, work, SMALL_FILES)
         write_graph_manifest(
             GraphFolder(
                 path=work,
@@ -182,7 +182,7 @@ def convert_to_mindspore(
         As :func:`convert_to_onnx`.
     """
     require_packages()
-    _require_apart(source, target)
+    require_apart(source, target)
     family = _family(source)
     if family is not None:
         raise ConvertError(
@@ -199,7 +199,7 @@ def convert_to_mindspore(
         cells = on_mindspore(lambda: filled_cells(found))
         on_step(Step("write", CHECKPOINT_FILE, 2, 2))
         on_mindspore(lambda: save_cells(cells, work / CHECKPOINT_FILE))
-        copy_small_files(source, work, _SMALL_FILES)
+        copy_small_files(source, work, SMALL_FILES)
         write_own_manifest(work, found.model, found.checkpoint)
     return target
 
@@ -315,7 +315,7 @@ def require_packages() -> None:
             )
 
 
-def _require_apart(source: Path, target: Path) -> None:
+def require_apart(source: Path, target: Path) -> None:
     """Neither folder holds the other one."""
     inner, outer = source.resolve(), target.resolve()
     if inner == outer or inner in outer.parents or outer in inner.parents:

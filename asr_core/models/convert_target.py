@@ -18,7 +18,10 @@ from asr_core.models.manifest import MANIFEST_FILE
 SPARE_BYTES = 64 << 20
 """Disk space that stays free beside what is written."""
 
-_OURS = (GRAPHS_FILE, MANIFEST_FILE)
+UNFINISHED = ".in"
+"""Ends the name of a manifest whose hashes are not known yet."""
+
+_OURS = (GRAPHS_FILE, MANIFEST_FILE, f"{GRAPHS_FILE}{UNFINISHED}")
 
 
 @contextlib.contextmanager

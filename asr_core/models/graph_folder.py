@@ -109,16 +109,9 @@ def graph_file(
     return GraphFile(path.name, sha256_of(path), path.stat().st_size, tuple(kept_fp32), shapes)
 
 
-def write_graph_manifest(folder: GraphFolder) -> Path:
-    """Write ``graphs.json``; it is on the disk, whole, when this returns.
-
-    Returns:
-        The file.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    document = {
+def graph_document(folder: GraphFolder) -> dict[str, Any]:
+    """What ``graphs.json`` says."""
+    return {
         "schema": _SCHEMA,
         "runtime": folder.runtime,
         "precision": folder.precision,
@@ -133,6 +126,18 @@ def write_graph_manifest(folder: GraphFolder) -> Path:
         },
         "weights": [_facts(weights) for weights in folder.weights],
     }
+
+
+def write_graph_manifest(folder: GraphFolder) -> Path:
+    """Write ``graphs.json``; it is on the disk, whole, when this returns.
+
+    Returns:
+        The file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    document = graph_document(folder)
     target = folder.path / GRAPHS_FILE
     draft = folder.path / f".{GRAPHS_FILE}.part"
     with synced(draft, "wb") as out:

@@ -111,6 +111,13 @@ def axis_size(axis: Axis, sizes: Sizes) -> int:
     return sizes[name] * int(factor or 1)
 
 
+def om_document(graph: OmGraph) -> dict[str, Any]:
+    """What the manifest of a graph says."""
+    content = asdict(graph)
+    del content["folder"]
+    return {"schema": _SCHEMA, **content}
+
+
 def write_om_graph(graph: OmGraph) -> Path:
     """Write the manifest of a graph.
 
@@ -120,10 +127,8 @@ def write_om_graph(graph: OmGraph) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    content = asdict(graph)
-    del content["folder"]
     path = graph.folder / f"{graph.graph}{ENDING}"
-    document = {"schema": _SCHEMA, **content}
+    document = om_document(graph)
     path.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
     return path
 
