@@ -4,15 +4,13 @@
         [--recording FILE] [--recordings 200] [--after 20] [--threads 2] [--hotwords 60]
 
 Each folder is opened as the application opens it, in a process of its own; with ``--mindspore``
-by MindSpore. The allocator of the system keeps what was freed and comes and goes by tens of MiB;
-what counts is the memory after all that is free was given back. A recording is one to eight
-segments of 1 to 15 s of the sample, no two alike; the first one is as long as any.
+by MindSpore. As there, freed memory is given back after each recording. A recording is one to
+eight segments of 1 to 15 s of the sample, no two alike; the first one is as long as any.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import multiprocessing
 import time
 from pathlib import Path
@@ -25,6 +23,7 @@ from asr_core.models.funasr_folder import open_folder
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.results import SAMPLE_RATE_HZ
+from asr_core.runtime.memory import give_back_memory
 from asr_core.runtime.session import Float32
 from benchmarks.machine import describe_machine
 from benchmarks.paraformer import SAMPLE, cut, hotwords
@@ -68,18 +67,19 @@ def measure(folder: Path, arguments: argparse.Namespace) -> float:
     )
     options = RecognizeOptions(hotwords=words if recognizer.supports_hotwords else ())
     rng = np.random.default_rng(0)
-    start, first = time.perf_counter(), (0.0, 0.0)
+    start, first = time.perf_counter(), 0.0
     recognizer.recognize([segment(speech, 0, LONGEST_S)] * MOST_SEGMENTS, options)
     for number in range(2, arguments.recordings + 1):
         recognizer.recognize(segments(speech, rng), options)
+        give_back_memory()
         if number == arguments.after:
-            first = resident_mib(), kept_mib()
-    last = resident_mib(), kept_mib()
-    grown = last[1] / first[1] - 1
+            first = resident_mib()
+    last = resident_mib()
+    grown = last / first - 1
     print(
-        f"{folder.name}, {recognizer.info.backend}: after {arguments.after} recordings "
-        f"{first[1]:.1f} MiB in use ({first[0]:.1f} resident), after {arguments.recordings} "
-        f"{last[1]:.1f} MiB ({last[0]:.1f}): {grown:+.1%}; {time.perf_counter() - start:.0f} s",
+        f"{folder.name}, {recognizer.info.backend}: {first:.1f} MiB after {arguments.after} "
+        f"recordings, {last:.1f} MiB after {arguments.recordings}: {grown:+.1%}; "
+        f"{time.perf_counter() - start:.0f} s",
         flush=True,
     )
     recognizer.close()
@@ -96,12 +96,6 @@ def segments(speech: Float32, rng: np.random.Generator) -> list[Segment]:
 def segment(speech: Float32, start: int, length_s: float) -> Segment:
     end = start + int(length_s * SAMPLE_RATE_HZ)
     return Segment(start, end, start, end, speech[start:end])
-
-
-def kept_mib() -> float:
-    """Resident memory without what is free: it is given back to the system."""
-    ctypes.CDLL(None).malloc_trim(0)
-    return resident_mib()
 
 
 def resident_mib() -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from asr_core.errors import SessionClosedError
 from asr_core.recognizers.base import Recognizer
+from asr_core.runtime.memory import give_back_memory
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
 
@@ -73,6 +74,7 @@ class RecognizerPool:
             yield place.worker
         finally:
             self._leave(place)
+            give_back_memory()
 
     def preload(self, name: str) -> None:
         """Begin to load a model without waiting, unless there is no room for it."""
