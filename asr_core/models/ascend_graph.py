@@ -176,7 +176,7 @@ def _limit(model: Any, values: set[str]) -> None:
     del model.graph.node[:]
     model.graph.node.extend(changed.node)
     for name, limit in ((_LEAST, -_LIMIT), (_MOST, _LIMIT)):
-        model.graph.initializer.append(numpy_helper.from_array(np.float32(limit), name))
+        model.graph.initializer.append(numpy_helper.from_array(np.array(limit, np.float32), name))
 
 
 def _unfit(reason: str, graph: str, problem: str) -> ConvertError:

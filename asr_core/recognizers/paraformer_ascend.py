@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from asr_core.errors import AsrError
@@ -22,6 +23,25 @@ from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Session
 
 _UNKNOWN = "?"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AscendGraphs:
+    """The graphs of a folder, opened.
+
+    Attributes:
+        files: what the small files say.
+        config: sizes of the networks.
+        precision: of the folder.
+        sessions: by the names of the graphs; the last one that is closed closes the device.
+        batching: how segments share runs.
+    """
+
+    files: FunasrFolder
+    config: ParaformerConfig
+    precision: str
+    sessions: Mapping[str, Session]
+    batching: Batching
 
 
 def open_ascend_paraformer(
@@ -58,6 +78,31 @@ def open_ascend_paraformer(
         DeviceUnavailableError: pyACL or the device cannot be used.
         DeviceError: the device failed.
     """
+    graphs = open_ascend_graphs(
+        path, name=name, index=index, threads=threads, runtime=runtime, cann=cann, cores=cores
+    )
+    tokens = graphs.files.tokens
+    backend = GraphParaformer(
+        graphs.config,
+        graphs.sessions,
+        info=ModelInfo(name=name, backend=f"ascend {graphs.precision}", device=f"npu:{index}"),
+        no_bias=tokens.index("<s>") if "<s>" in tokens else 1,
+        batching=graphs.batching,
+    )
+    return graphs.files, backend
+
+
+def open_ascend_graphs(
+    path: Path,
+    *,
+    name: str,
+    index: int,
+    threads: int,
+    runtime: AclRuntime = ACL,
+    cann: str = _UNKNOWN,
+    cores: Collection[int] = (),
+) -> AscendGraphs:
+    """The graphs of :func:`open_ascend_paraformer` without what runs between them."""
     offer = find_offer(path, name, ASCEND)
     files = open_folder(path, name=name, graphs=False)
     config = read_paraformer_config(path / CONFIG_FILE, len(files.tokens))
@@ -74,19 +119,13 @@ def open_ascend_paraformer(
         for session in sessions.values():
             session.close()
         raise
-    backend = GraphParaformer(
-        config,
-        sessions,
-        info=ModelInfo(name=name, backend=f"ascend {offer.precision}", device=f"npu:{index}"),
-        no_bias=files.tokens.index("<s>") if "<s>" in files.tokens else 1,
-        batching=Batching(
-            rows=_rows(models.get(ENCODE)),
-            timed_rows=_rows(models[TIMES]) if TIMES in models else TIMED_ROWS,
-            frames=limits.get(FRAMES, 0),
-            word_tokens=limits.get(WORD_TOKENS, 0),
-        ),
+    batching = Batching(
+        rows=_rows(models.get(ENCODE)),
+        timed_rows=_rows(models[TIMES]) if TIMES in models else TIMED_ROWS,
+        frames=limits.get(FRAMES, 0),
+        word_tokens=limits.get(WORD_TOKENS, 0),
     )
-    return files, backend
+    return AscendGraphs(files, config, offer.precision, sessions, batching)
 
 
 def _files(
