@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -148,6 +149,29 @@ def test_inputs_of_one_name_do_not_overwrite_each_other(
     ]
 
 
+def test_a_result_that_exists_is_replaced_on_request_only(
+    run: Run, silence: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "out" / "静音 whisper-base.md"
+    target.parent.mkdir()
+    target.write_text("mine", encoding="utf-8")
+    call = ["transcribe", silence, "--output", target.parent, "--format", "md"]
+    named = ["--name", "{name} {model}"]
+    run(*call, *named)
+    assert target.read_text(encoding="utf-8") == "mine"
+    second = target.with_name("静音 whisper-base (2).md")
+    assert second.read_text(encoding="utf-8").startswith("# 静音.wav\n")
+    run(*call, "--overwrite", ASR_EXPORT_NAME="{name} {model}")
+    assert target.read_text(encoding="utf-8").startswith("# 静音.wav\n")
+    assert len(list(target.parent.iterdir())) == 2
+
+
+def test_text_with_times_as_it_was_said(run: Run, sample: Path) -> None:
+    result = run("transcribe", sample, "--times", "--spoken")
+    assert all(re.match(r"\[00:00:\d\d\] \S", line) for line in result.stdout.splitlines())
+    assert "二十六位用户" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -158,7 +182,9 @@ def test_inputs_of_one_name_do_not_overwrite_each_other(
         (["--raw", "s17le:16000:1"], "s16le:16000:1"),
         (["--track", "0"], "1"),
         (["--channels", "left"], "split"),
-        (["--format", "pdf"], "invalid choice"),
+        (["--format", "xlsx"], "invalid choice"),
+        (["--name", "{title}"], "{date} {time} {name}"),
+        (["--line-chars", "7"], "8 – 60"),
     ],
 )
 def test_a_wrong_call_exits_with_2(
