@@ -394,6 +394,7 @@ def _edit_rows(
     hotwords: str | None,
 ) -> EditResult:
     """Make an edit of ``(first, removed, rows)``, places being those before it."""
+    splices = [splice for splice in splices if splice[1] or splice[2]]
     if not splices:
         raise EditError("that changes nothing", reason="nothing")
     done: list[RowSplice] = []

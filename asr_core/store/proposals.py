@@ -72,7 +72,7 @@ class Proposals:
                 "name": whole["name"],
                 "original_path": rows.encodable(str(path.absolute())),
                 "origin": "part",
-                "size_bytes": whole["size_bytes"],
+                "size_bytes": 0,  # the file is counted with the whole recording
                 "created_ms": job_rows.now_ms(),
                 "part_of": stretch.recording_id,
                 "part_start_ms": stretch.start_ms,

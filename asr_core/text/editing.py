@@ -14,6 +14,8 @@ from asr_core.results import Sentence, Token, WrittenSpan
 from asr_core.text.layout import Part, layout
 from asr_core.text.rewrite import differences, rewrite
 
+_CLOSE = 8  # sentences around a place: beyond them none reaches it
+
 
 @dataclass(frozen=True, slots=True)
 class Splice:
@@ -165,7 +167,8 @@ def replace_words(
     ]
     if not touched:
         place = sum(sentence.start_ms < start_ms for sentence in sentences)
-        return Splice(place, 0, tuple(new))
+        around = _around(sentences, place, place)
+        return Splice(place, 0, tuple(_fitted(one, *around) for one in new))
     first, last = touched[0], touched[-1]
     kept_before: list[Sentence] = []
     kept_behind: list[Sentence] = []
@@ -182,7 +185,8 @@ def replace_words(
             kept_behind.append(_part(sentence, end, len(middle)))
     speaker = sentences[first].speaker
     named = [replace(one, speaker=one.speaker or speaker) for one in new]
-    fitted = [_fitted(one, kept_before, kept_behind) for one in named]
+    left, right = _around(sentences, first, last + 1)
+    fitted = [_fitted(one, [*left, *kept_before], [*kept_behind, *right]) for one in named]
     return Splice(first, last + 1 - first, (*kept_before, *fitted, *kept_behind))
 
 
@@ -248,6 +252,13 @@ def _quiet_start(sentence: Sentence) -> tuple[Token, ...]:
 
 def _is_inside(token: Token, start_ms: int, end_ms: int) -> bool:
     return start_ms <= (token.start_ms + token.end_ms) // 2 < end_ms
+
+
+def _around(
+    sentences: Sequence[Sentence], first: int, end: int
+) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+    """Sentences close before ``first`` and from ``end`` on, of any speaker."""
+    return sentences[max(first - _CLOSE, 0) : first], sentences[end : end + _CLOSE]
 
 
 def _fitted(sentence: Sentence, before: Sequence[Sentence], behind: Sequence[Sentence]) -> Sentence:

@@ -177,7 +177,7 @@ def test_one_edit_of_many_splices_is_undone_as_one(
         [Splice(3, 1, ())],
         [Splice(0, 4, ())],
         [Splice(-1, 1, ())],
-        [Splice(4, 0, ())],
+        [Splice(4, 0, (sentence("会"),))],
         [Splice(1, 1, ()), Splice(1, 1, ())],
         [Splice(0, -1, ())],
     ],
@@ -370,11 +370,18 @@ def test_many_cuts_at_one_place_keep_the_order(
 
 
 def test_writers_side_by_side_lose_nothing(edits: Edits, history: History, tmp_path: Path) -> None:
-    """Each tries again with the newest stamp when another was faster."""
+    """Each tries again with the newest stamp when another was faster; two are other programs."""
     recording_id = kept(history, tmp_path, transcript("甲", "乙", "丙"))
     conflicts = []
 
     def add(position: int, char: str) -> None:
+        if not position:
+            add_by(edits, position, char)
+            return
+        with closing(Database(tmp_path / "home" / "history.db")) as beside:
+            add_by(Edits(beside), position, char)
+
+    def add_by(edits: Edits, position: int, char: str) -> None:
         for _ in range(8):
             while True:
                 lines = edits.lines(recording_id, position, 1)

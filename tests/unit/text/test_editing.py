@@ -293,14 +293,11 @@ def test_a_cut_needs_words_on_both_sides() -> None:
 
 @given(st.lists(sentences(), min_size=1, max_size=4))
 def test_sentences_that_follow_each_other_become_one(parts: list[Sentence]) -> None:
-    end_ms = 0
-    moved = []
-    for part in parts:
-        tokens = tuple(
-            replace(t, start_ms=t.start_ms + end_ms, end_ms=t.end_ms + end_ms) for t in part.tokens
-        )
-        moved.append(replace(part, tokens=tokens, spaced=False))
-        end_ms = tokens[-1].end_ms
+    moved = [
+        replace(line, speaker=part.speaker)
+        for line, part in zip(in_a_row(parts, 0), parts, strict=True)
+    ]
+    end_ms = moved[-1].end_ms
     whole = merge(moved)
     assert whole.text == join_sentences(part.text for part in moved)
     assert [replace(t, mark="") for t in whole.tokens] == [
@@ -385,3 +382,41 @@ def test_new_words_have_the_speaker_and_room_of_the_old_ones() -> None:
         ("好", "甲"),
     ]
     assert shown(splice.sentences[1]) == [("明", 100, 380, 0.9), ("天", 380, 400, 0.9)]
+
+
+@given(st.data(), st.lists(sentences(), min_size=1, max_size=4), st.lists(sentences(), max_size=2))
+def test_words_outside_of_a_stretch_stay_where_they_are(
+    data: st.DataObject, parts: list[Sentence], new: list[Sentence]
+) -> None:
+    lines = in_a_row(parts, 0)
+    end_ms = lines[-1].end_ms
+    begin = data.draw(st.integers(0, end_ms))
+    end = data.draw(st.integers(begin, end_ms + 1))
+    placed = [replace(line, speaker="") for line in in_a_row(new, begin)]
+    splice = replace_words(lines, begin, end, placed)
+    after = [*lines[: splice.first], *splice.sentences, *lines[splice.first + splice.removed :]]
+    kept = [token for line in after for token in line.tokens]
+    for line in lines:
+        for token in line.tokens:
+            if not begin <= (token.start_ms + token.end_ms) // 2 < end:
+                assert token in kept
+    count = sum(
+        begin <= (token.start_ms + token.end_ms) // 2 < end
+        for line in lines
+        for token in line.tokens
+    )
+    before = sum(len(line.tokens) for line in lines)
+    assert len(kept) == before - count + sum(len(line.tokens) for line in placed)
+
+
+def in_a_row(parts: list[Sentence], start_ms: int) -> list[Sentence]:
+    """Sentences of one speaker, one after the other."""
+    moved = []
+    for part in parts:
+        tokens = tuple(
+            replace(t, start_ms=t.start_ms + start_ms, end_ms=t.end_ms + start_ms)
+            for t in part.tokens
+        )
+        moved.append(replace(part, tokens=tokens, speaker="甲", spaced=False))
+        start_ms = tokens[-1].end_ms
+    return moved
