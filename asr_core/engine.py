@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
+from asr_core.archive import HistoryDoor
 from asr_core.batches import BatchDoor
 from asr_core.editing import EditDoor
 from asr_core.equipment import Equipment
-from asr_core.errors import AsrError
+from asr_core.errors import AsrError, StoreError
 from asr_core.evaluations import DEFAULT_NORMALIZATIONS, NORMALIZATIONS, Comparison, EvaluationDoor
 from asr_core.events import EventSink
 from asr_core.export.options import ExportOptions
+from asr_core.export.progress import ExportProgress, ExportResult
 from asr_core.exports import CLIP_FORMATS, EXPORT_CHOICES, EXPORT_FORMATS, ExportDoor
 from asr_core.jobs.batch import BatchDesk
 from asr_core.jobs.batch_model import (
@@ -37,10 +38,23 @@ from asr_core.results import Transcript
 from asr_core.runtime.npu_smi import NpuMonitor
 from asr_core.settings import Settings
 from asr_core.shelf import ModelShelf
+from asr_core.store.archive import Archive
 from asr_core.store.batches import BatchStore
 from asr_core.store.database import Database
 from asr_core.store.edits import Edits
-from asr_core.store.history import History, HistoryEntry, HistoryPage, HistoryRecord
+from asr_core.store.entries import (
+    HistoryEntry,
+    HistoryFacets,
+    HistoryFilters,
+    HistoryPage,
+    HistorySelection,
+    HistorySort,
+    OwnerUse,
+    Snippet,
+    StorageUse,
+    TagCount,
+)
+from asr_core.store.history import History, HistoryRecord
 from asr_core.store.model_choices import ModelChoices
 from asr_core.store.proposals import Proposals
 from asr_core.store.tmp_files import prune
@@ -66,17 +80,27 @@ __all__ = [
     "Engine",
     "EngineStatus",
     "ExportOptions",
+    "ExportProgress",
+    "ExportResult",
     "FolderView",
     "HistoryEntry",
+    "HistoryFacets",
+    "HistoryFilters",
     "HistoryPage",
     "HistoryRecord",
+    "HistorySelection",
+    "HistorySort",
     "ItemState",
     "Job",
     "JobState",
     "LiveView",
     "ModelStatus",
+    "OwnerUse",
     "Root",
+    "Snippet",
+    "StorageUse",
     "SystemInfo",
+    "TagCount",
     "TranscribeOptions",
     "Upload",
 ]
@@ -86,7 +110,7 @@ logger = logging.getLogger(__name__)
 _PRUNE_EVERY_S = 3600.0
 
 
-class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
+class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, HistoryDoor, ModelDoor):
     """Opened once per process; every method may be called from any thread.
 
     Nothing is loaded before it is needed.
@@ -101,6 +125,13 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
         self._history = History(self._database, settings.recordings)
         self._edits = Edits(self._database)
         self._proposals = Proposals(self._database)
+        self._archive = Archive(
+            self._database,
+            settings.recordings,
+            bin_days=settings.bin_days,
+            keep_days=settings.keep_days,
+            keep_audio_days=settings.keep_audio_days,
+        )
         self._shelf = ModelShelf(settings, ModelChoices(self._database))
         self._equipment = Equipment(settings, self._shelf)
         self._serving = threading.Event()
@@ -304,10 +335,6 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
         self._history.save_transcript(job.id, transcript, state)
         return transcript
 
-    def history(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
-        """Recordings whose name or text contains the query, newest first."""
-        return self._history.list(query, limit=limit, offset=offset)
-
     def record(self, recording_id: str) -> HistoryRecord:
         """Raises RecordNotFoundError when no recording has that id."""
         return self._history.record(recording_id)
@@ -329,14 +356,6 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
         """
         self._edits.drop_span(recording_id, position, first_token)
         return self._history.record(recording_id)
-
-    def delete(self, recording_ids: Sequence[str]) -> None:
-        """Remove recordings with their files, jobs and transcripts.
-
-        Raises:
-            JobStateError: one of them has a job that waits or runs; nothing is removed.
-        """
-        self._history.delete(recording_ids)
 
     def playback(self, recording_id: str) -> Path | None:
         """A file that browsers play; see :meth:`asr_core.media.Media.playback`."""
@@ -400,5 +419,12 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, ModelDoor):
             )
             if freed:
                 logger.info("temporary files deleted bytes=%d", freed)
+            self._tidy_history()
             if self._stopping.wait(_PRUNE_EVERY_S):
                 return
+
+    def _tidy_history(self) -> None:
+        try:
+            self._archive.keep_rules(self._stopping.is_set)
+        except StoreError as exc:
+            logger.warning("history not tidied error=%s", exc)

@@ -128,7 +128,8 @@ class ConvertError(ModelError):
     ``precision`` of graphs that no OM can be made of), ``om_quantized``, ``om_domain``,
     ``om_opset`` and ``om_inputs`` (``graph``, ``cause``), ``no_atc``, ``atc``, ``atc_domains``,
     ``atc_gears``, ``atc_operator``, ``atc_python``, ``atc_arguments`` and ``atc_timeout``
-    (``graph``, ``log``, ``lines``: the last ones of the log).
+    (``graph``, ``log``, ``lines``: the last ones of the log), ``unfinished`` (a folder whose OM
+    files are not made yet).
     """
 
     code = "convert"

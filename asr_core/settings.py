@@ -73,6 +73,9 @@ class Settings:
     max_upload_mb: int = 4096  # largest file accepted by the page
     tmp_max_age_h: int = 24  # temporary files older than this are deleted
     tmp_max_mb: int = 4096  # temporary files are deleted, oldest first, above this
+    bin_days: int = 30  # days that deleted recordings can be restored; 0: they are gone at once
+    keep_days: int = 0  # older recordings go into the bin, unless tagged 保留 or keep; 0: never
+    keep_audio_days: int = 0  # the sound of older recordings is removed, not the text; 0: never
     hub_url: str = "https://huggingface.co"  # where the embedded model is fetched as a last resort
     modelscope_url: str = "https://www.modelscope.cn"  # where FunASR's models are fetched
     log_level: str = "INFO"  # DEBUG, INFO, WARNING or ERROR
@@ -145,6 +148,9 @@ _LEAST = {
     "max_upload_mb": 1,
     "tmp_max_age_h": 1,
     "tmp_max_mb": 1,
+    "bin_days": 0,
+    "keep_days": 0,
+    "keep_audio_days": 0,
 }
 _INTEGERS = frozenset(_LEAST) | {"port"}
 _PATHS = frozenset({"home", "model_dir", "fsmn_dir", "ct_punc_dir"})

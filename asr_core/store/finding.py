@@ -22,7 +22,7 @@ from asr_core.store.rows import to_json
 FEW = 2_000
 """Up to this many are collected, and counted where they are the hits of a query."""
 
-_CHUNK = 500
+CHUNK = 500
 """Recordings that are found at a time where all of them are wanted."""
 
 _Values = dict[str, Any]
@@ -93,9 +93,9 @@ def find(
 
 def every(db: sqlite_utils.Database, wanted: Wanted, cursor: str = "") -> tuple[list[int], str]:
     """A larger part of a list without counting it, and the cursor of the part that follows."""
-    rows = _page(db, wanted, _few(db, wanted), cursor, limit=_CHUNK)
-    more = _cursor(wanted, rows[_CHUNK - 1]) if len(rows) > _CHUNK else ""
-    return [row[0] for row in rows[:_CHUNK]], more
+    rows = _page(db, wanted, _few(db, wanted), cursor, limit=CHUNK)
+    more = _cursor(wanted, rows[CHUNK - 1]) if len(rows) > CHUNK else ""
+    return [row[0] for row in rows[:CHUNK]], more
 
 
 def _few(db: sqlite_utils.Database, wanted: Wanted) -> list[int] | None:
@@ -300,3 +300,12 @@ def numbers_of(db: sqlite_utils.Database, ids: Sequence[str]) -> Iterator[int]:
     )
     for (number,) in db.execute(sql, {"ids": to_json([*ids])}).fetchall():
         yield number
+
+
+def ids_of(db: sqlite_utils.Database, numbers: Sequence[int]) -> list[str]:
+    """Ids of recordings, in the order of their numbers here."""
+    sql = (
+        "SELECT r.id FROM json_each(?) AS known"
+        " CROSS JOIN recordings r ON r.number = known.value ORDER BY known.key"
+    )
+    return [row[0] for row in db.execute(sql, [to_json([*numbers])])]

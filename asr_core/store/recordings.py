@@ -29,7 +29,7 @@ _LONGEST_NAME = 255
 _TEMPORARY = re.compile(r"[0-9a-f]{32}\.(?:([0-9-]*)|peaks\.[0-9a-f]{32})\.part")
 _REASONS = {errno.ENOSPC: "disk_full", errno.EDQUOT: "disk_full", errno.EROFS: "read_only"}
 _KEPT = re.compile(r"[0-9a-f]{32}(\.[A-Za-z0-9]{1,8})?")
-_PEAKS_SUFFIX = ".peaks"
+PEAKS_SUFFIX = ".peaks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ def take(source: Path, folder: Path, recording_id: str, *, keep: Keep) -> Conten
 def stored_name(source: Path, recording_id: str) -> str:
     """The file name of a kept copy: the id, with the suffix when that is plain and short."""
     suffix = source.suffix.lower()
-    plain = _KEPT.fullmatch(recording_id + suffix) and suffix != _PEAKS_SUFFIX
+    plain = _KEPT.fullmatch(recording_id + suffix) and suffix != PEAKS_SUFFIX
     return recording_id + (suffix if plain else "")
 
 
 def peaks_name(recording_id: str) -> str:
     """The file name of a kept recording's peaks, whether they exist or not."""
-    return recording_id + _PEAKS_SUFFIX
+    return recording_id + PEAKS_SUFFIX
 
 
 def clean_name(name: str) -> str:

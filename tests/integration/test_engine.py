@@ -71,10 +71,11 @@ def test_an_upload_is_kept_transcribed_found_exported_played_and_deleted(
         assert exported.stat().st_size > 100
         assert exported.is_relative_to(settings.tmp)
     with pytest.raises(ExportError):
-        engine.export(job.recording_id, "pdf")
+        engine.export(job.recording_id, "xlsx")
 
     assert engine.playback(job.recording_id) == record.path
     engine.delete([job.recording_id])
+    engine.purge()
     assert list(settings.recordings.iterdir()) == []
     with pytest.raises(RecordNotFoundError):
         engine.record(job.recording_id)

@@ -45,6 +45,7 @@ def test_a_finished_recording_gets_its_peaks_once(
         file.stat().st_size for file in settings.recordings.iterdir()
     )
     engine.delete([finished])
+    engine.purge()
     assert list(settings.recordings.iterdir()) == []
 
 

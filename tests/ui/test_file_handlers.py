@@ -112,6 +112,7 @@ def test_reload_shows_the_finished_job(page, finished):
 def test_reload_after_the_record_was_deleted_starts_empty(page, engine, finished):
     job_id, recording_id = finished
     engine.delete([recording_id])
+    engine.purge()
     shown, timer = file.reattach(page, "zh-CN", job_id)
     assert (shown, timer.active) == (file.EMPTY, False)
 
@@ -299,4 +300,5 @@ def test_the_player_does_without_an_outline(page, engine, recording, finished):
     engine.record(finished[1]).path.write_text("no sound")
     assert outline(page, finished[1], 2000) == gr.skip()
     engine.delete([finished[1]])
+    engine.purge()
     assert outline(page, finished[1], 0) == gr.skip()
