@@ -57,11 +57,16 @@ class WrittenSpan:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """The recognized tokens of one speech segment, times absolute in the recording."""
+    """The recognized tokens of one speech segment, times absolute in the recording.
+
+    Attributes:
+        device: that recognized it (``npu:1``); empty where the recognizer has only one.
+    """
 
     start_ms: int
     end_ms: int
     tokens: tuple[Token, ...]
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +184,39 @@ class HotwordUse:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceChoice:
+    """Why a model runs where it runs.
+
+    Attributes:
+        device: ``cpu`` or ``npu``.
+        reason: ``asked`` (the settings say so) or, where the device is chosen, ``measured``
+            (figures ``cpu_s`` and ``npu_s``: seconds for one sentence), ``cpu_only`` (the model
+            runs on the CPU only), ``no_om`` (it has no OM files), ``no_acl`` (pyACL cannot be
+            used), ``no_device``, ``only_npu`` (there are OM files only), ``npu_failed`` (figure
+            ``text``) or ``cpu_failed`` (the same).
+        figures: ``(name, value)`` of what the choice rests on.
+    """
+
+    device: str
+    reason: str
+    figures: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The recognizer that produced a transcript and where it ran."""
+    """The recognizer that produced a transcript and where it ran.
+
+    Attributes:
+        name: of the model.
+        backend: what executed it (``ctranslate2 int8``).
+        device: ``cpu``, ``npu:0``, or several with commas between them.
+        choice: why there; ``None`` where nothing tells.
+    """
 
     name: str
     backend: str
     device: str
+    choice: DeviceChoice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +232,8 @@ class Transcript:
         partial: true when recognition was cancelled before the end of the recording.
         hotwords: what became of each hotword, in the user's order; empty when there were none.
         revision: of the edits that people made; 0 as it was recognized.
+        devices: ``(device, segments)``: how many segments each device recognized; empty where
+            nothing tells.
     """
 
     sentences: tuple[Sentence, ...]
@@ -212,6 +246,7 @@ class Transcript:
     partial: bool = False
     hotwords: tuple[HotwordUse, ...] = ()
     revision: int = 0
+    devices: tuple[tuple[str, int], ...] = ()
 
     @property
     def text(self) -> str:

@@ -32,22 +32,26 @@ class JobCheckpoints:
 
     def load(self, channel: int, number: int, spans: Spans) -> Checkpoint | None:
         sql = """
-            SELECT tokens, elapsed_ms FROM checkpoints
+            SELECT tokens, elapsed_ms, devices FROM checkpoints
             WHERE job_id = ? AND channel = ? AND number = ? AND fingerprint = ? AND spans = ?
         """
         key = [self._job_id, channel, number, self._fingerprint, to_json(spans)]
 
-        def find(db: sqlite_utils.Database) -> tuple[str, int] | None:
-            row: tuple[str, int] | None = db.execute(sql, key).fetchone()
+        def find(db: sqlite_utils.Database) -> tuple[str, int, str] | None:
+            row: tuple[str, int, str] | None = db.execute(sql, key).fetchone()
             return row
 
         found = self._database.read(find)
         if found is None:
             return None
-        tokens, elapsed_ms = found
+        tokens, elapsed_ms, devices = found
+        # Checkpoints of older versions name none.
+        named = json.loads(devices) or [""] * len(spans)
         utterances = tuple(
-            Utterance(start // _MS_SAMPLES, end // _MS_SAMPLES, tuple(Token(*t) for t in said))
-            for (start, end), said in zip(spans, json.loads(tokens), strict=True)
+            Utterance(
+                start // _MS_SAMPLES, end // _MS_SAMPLES, tuple(Token(*t) for t in said), device
+            )
+            for (start, end), said, device in zip(spans, json.loads(tokens), named, strict=True)
         )
         return Checkpoint(utterances, elapsed_ms)
 
@@ -66,10 +70,11 @@ class JobCheckpoints:
         row = [
             *(self._job_id, channel, number, self._fingerprint),
             *(to_json(spans), to_json(tokens), spans[-1][1] // _MS_SAMPLES, elapsed_ms),
+            to_json([utterance.device for utterance in utterances]),
         ]
 
         def store(db: sqlite_utils.Database) -> None:
-            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             # It makes progress, so it is not what ends the process.
             db.execute("UPDATE jobs SET interruptions = 0 WHERE id = ?", [self._job_id])
 

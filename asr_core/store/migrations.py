@@ -463,3 +463,18 @@ def m006_edits(db: sqlite_utils.Database) -> None:
 
 
 MIGRATIONS()(m007_history)
+
+
+@MIGRATIONS()
+def m008_devices(db: sqlite_utils.Database) -> None:
+    """Which device each segment really ran on, and why the model ran there."""
+    db.executescript(
+        """
+        -- list of [device, segments]; empty: nothing tells
+        ALTER TABLE transcripts ADD COLUMN devices TEXT NOT NULL DEFAULT '[]';
+        -- [device, reason, [[name, figure], ...]]; NULL: nothing tells
+        ALTER TABLE transcripts ADD COLUMN device_choice TEXT;
+        -- of each segment of the group, or empty
+        ALTER TABLE checkpoints ADD COLUMN devices TEXT NOT NULL DEFAULT '[]';
+        """
+    )

@@ -10,6 +10,7 @@ import sqlite_utils
 from asr_core.jobs.model import Job
 from asr_core.results import (
     Coverage,
+    DeviceChoice,
     HotwordUse,
     ModelInfo,
     Sentence,
@@ -44,6 +45,8 @@ def insert_transcript(
         "spoken_text": transcript.spoken_text,
         "spaced": int(any(sentence.spaced for sentence in transcript.sentences)),
         "hotwords": uses_to_json(transcript.hotwords),
+        "devices": to_json(transcript.devices),
+        "device_choice": _choice_to_json(transcript.model.choice),
     }
     number = insert(db, "transcripts", row)
     insert_rows(
@@ -99,13 +102,19 @@ def load_transcript(db: sqlite_utils.Database, recording_id: str) -> Transcript 
         ),
         duration_ms=row["duration_ms"],
         language=row["language"],
-        model=ModelInfo(row["model_name"], row["backend"], row["device"]),
+        model=ModelInfo(
+            row["model_name"],
+            row["backend"],
+            row["device"],
+            _choice_from_json(row["device_choice"]),
+        ),
         processing_ms=row["processing_ms"],
         coverage=Coverage(row["speech_ms"], row["transcribed_ms"], gaps),
         warnings=tuple(_warning(*warning) for warning in json.loads(row["warnings"])),
         partial=bool(row["partial"]),
         hotwords=uses_from_json(row["hotwords"]),
         revision=row["revision"],
+        devices=tuple((device, count) for device, count in json.loads(row["devices"])),
     )
 
 
@@ -115,6 +124,17 @@ def uses_to_json(uses: Sequence[HotwordUse]) -> str:
 
 def uses_from_json(text: str) -> tuple[HotwordUse, ...]:
     return tuple(HotwordUse(*use) for use in json.loads(text))
+
+
+def _choice_to_json(choice: DeviceChoice | None) -> str | None:
+    return to_json((choice.device, choice.reason, choice.figures)) if choice else None
+
+
+def _choice_from_json(text: str | None) -> DeviceChoice | None:
+    if text is None:
+        return None
+    device, reason, figures = json.loads(text)
+    return DeviceChoice(device, reason, tuple((name, value) for name, value in figures))
 
 
 def _span_rows(spans: Sequence[WrittenSpan]) -> list[tuple[int, int, str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from asr_core.audio.detector import SegmentStream
@@ -37,6 +38,7 @@ class Channel:
         earlier_ms: wall time of the groups that were recognized before.
         speech_ms: detected speech so far.
         gaps: ``(start_ms, end_ms)`` of detected speech without text.
+        devices: segments that each device recognized.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Channel:
         self.earlier_ms = 0
         self.speech_ms = 0
         self.gaps: list[tuple[int, int]] = []
+        self.devices: Counter[str] = Counter()
 
     @property
     def settled_ms(self) -> int:
@@ -141,5 +144,6 @@ class Channel:
         start_ms = segment.speech_start // _MS_SAMPLES
         end_ms = segment.speech_end // _MS_SAMPLES
         self.speech_ms += end_ms - start_ms
+        self.devices[utterance.device or self._recognizer.info.device] += 1
         if not utterance.tokens and end_ms > start_ms:
             self.gaps.append((start_ms, end_ms))

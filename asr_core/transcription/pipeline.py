@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from asr_core.results import (
     SAMPLE_RATE_HZ,
     Coverage,
     HotwordUse,
+    ModelInfo,
     Sentence,
     Transcript,
     TranscriptWarning,
@@ -69,6 +71,7 @@ class Stages:
         limits: ``max_duration_s`` and ``stall_s`` of every recording.
         channel_label: speaker of a channel that is transcribed on its own; ``{number}`` in it
             counts from 1.
+        placed: adds to what the recognizer says of itself why it runs where it runs.
     """
 
     worker: RecognizerWorker
@@ -79,6 +82,7 @@ class Stages:
     fsmn_folder: Path | None = None
     limits: DecodeOptions = field(default_factory=DecodeOptions)
     channel_label: str = "{number}"
+    placed: Callable[[ModelInfo], ModelInfo] = lambda info: info
 
 
 def transcribe(
@@ -357,13 +361,19 @@ class _Run:
             sentences=tuple(self.sentences),
             duration_ms=self.source.position_samples // _MS_SAMPLES,
             language=self.recognizer.language,
-            model=self.recognizer.info,
+            model=self.stages.placed(self.recognizer.info),
             processing_ms=int((time.monotonic() - started) * 1000) + self.earlier_ms,
             coverage=self.coverage(),
             warnings=tuple(self.warnings()),
             partial=partial,
             hotwords=self.hotwords(),
+            devices=self.devices(),
         )
+
+    def devices(self) -> tuple[tuple[str, int], ...]:
+        """Devices with the segments that each of them recognized."""
+        counts = sum((channel.devices for channel in self._channels), Counter[str]())
+        return tuple(sorted(counts.items()))
 
     def coverage(self) -> Coverage:
         speech_ms = sum(channel.speech_ms for channel in self._channels)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from asr_core.jobs.model import JobState
 from asr_core.results import (
     Coverage,
+    DeviceChoice,
     HotwordUse,
     ModelInfo,
     Sentence,
@@ -34,6 +35,9 @@ TOKENS = st.builds(
 
 KINDS = st.sampled_from(["number", "hotword", "replacement", "polish"])
 NAMES = st.lists(TEXTS, max_size=2).map(tuple)
+CHOICES = st.none() | st.builds(
+    DeviceChoice, TEXTS, TEXTS, st.lists(st.tuples(TEXTS, TEXTS), max_size=2).map(tuple)
+)
 USES = st.builds(HotwordUse, TEXTS, st.integers(0, 99), st.integers(0, 99))
 
 
@@ -61,7 +65,7 @@ TRANSCRIPTS = st.builds(
         sentences=st.lists(sentences(), max_size=5).map(tuple),
         duration_ms=TIMES_MS,
         language=TEXTS,
-        model=st.builds(ModelInfo, TEXTS, TEXTS, TEXTS),
+        model=st.builds(ModelInfo, TEXTS, TEXTS, TEXTS, CHOICES),
         processing_ms=TIMES_MS,
         coverage=st.builds(
             Coverage, TIMES_MS, TIMES_MS, st.lists(st.tuples(TIMES_MS, TIMES_MS)).map(tuple)
@@ -69,6 +73,7 @@ TRANSCRIPTS = st.builds(
         warnings=st.lists(st.builds(TranscriptWarning, TEXTS, TEXTS, RANGES, NAMES)).map(tuple),
         partial=st.booleans(),
         hotwords=st.lists(USES, max_size=3).map(tuple),
+        devices=st.lists(st.tuples(TEXTS, st.integers(0, 99)), max_size=3).map(tuple),
     ),
     st.booleans(),
 )
