@@ -114,6 +114,8 @@ def _run(
 
     batch = arguments.batch or (BATCH if is_exact(reference.probe, other.probe) else 1)
     seconds = MAX_SECONDS if arguments.frames is None else arguments.frames * _FRAME_SECONDS
+    if other.max_frames:
+        seconds = min(seconds, other.max_frames * _FRAME_SECONDS)
     inputs = batches(arguments.audio, reference.folder, words, batch=batch, max_seconds=seconds)
     comparison = compare(reference.probe, other.probe, inputs, limits, done)
     if shown:

@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from asr_core.cli import compare, convert_om
+from asr_core.cli import compare, convert_om, verify
 from asr_core.cli.common import OK, show_progress, tell
 from asr_core.cli.reports import write_report
 from asr_core.errors import SettingsError
@@ -93,6 +93,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     mindspore.set_defaults(run=_convert_mindspore)
     om = actions.add_parser("om", help="files for Ascend devices, or a script that makes them")
     convert_om.register(om, _buckets, StepLines)
+    verify.register(actions.add_parser("verify", help="whether a device says what the CPU says"))
     compare.register(actions.add_parser("compare", help="where two forms of a model differ"))
 
 

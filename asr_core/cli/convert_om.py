@@ -135,7 +135,8 @@ def _convert(
     if atc:
         run_script(folder, atc, timeout_s=arguments.timeout, on_line=tell)
         size = f"{sum((folder.path / job.file).stat().st_size for job in folder.jobs) / 1e6:.0f}"
-        values = {"soc": options.soc, "folder": folder.path, "count": count, "size": size}
+        shown = shlex.quote(str(folder.path))
+        values = {"soc": options.soc, "folder": shown, "count": count, "size": size}
         tell(message("convert.om_done", settings.locale, **values))
     else:
         tell(message("convert.om_prepared", settings.locale, folder=folder.path, count=count))

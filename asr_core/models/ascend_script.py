@@ -16,7 +16,7 @@ from asr_core.models.ascend_plan import MAKING, OmJob
 from asr_core.models.convert_target import UNFINISHED
 
 SCRIPT_FILE = "convert.sh"
-FAILED, NO_ATC, TIMED_OUT = 3, 4, 5
+FAILED, NO_ATC, TIMED_OUT, BUSY = 3, 4, 5, 6
 """Exit codes: of a graph, or before any."""
 
 CANN = "@cann@"
@@ -49,6 +49,13 @@ atc_pid=""
 trap 'if [[ -n "$atc_pid" ]]; then kill "$atc_pid"; fi; exit 130' INT TERM
 
 say() { printf '%s\n' "$*" >&2; }
+
+# Two runs would write the same files.
+exec 9<"${BASH_SOURCE[0]##*/}"
+if command -v flock >/dev/null && ! flock -n 9; then
+  say __BUSY__
+  exit __BUSY_CODE__
+fi
 
 # CANN's own script is no strict one.
 if ! command -v "$ATC" >/dev/null; then
@@ -166,6 +173,8 @@ def script(jobs: Sequence[OmJob], manifests: Sequence[str], locale: str) -> str:
     values = {
         "__ABOUT__": message("convert.script_about", locale),
         "__TIMEOUT__": str(DEFAULT_TIMEOUT_S),
+        "__BUSY__": said("busy"),
+        "__BUSY_CODE__": str(BUSY),
         "__NO_ATC__": said("no_atc"),
         "__NO_ATC_CODE__": str(NO_ATC),
         "__CODE__": _CODE,

@@ -31,6 +31,7 @@ from asr_core.models.ascend_plan import (
     plan,
 )
 from asr_core.models.ascend_script import (
+    BUSY,
     CANN,
     FAILED,
     NO_ATC,
@@ -228,7 +229,8 @@ def run_script(
 def _failed(folder: Path, name: str, code: int) -> ConvertError:
     log = folder / f"{name}.log"
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    reason = {FAILED: reason_of(text), TIMED_OUT: "atc_timeout", NO_ATC: "no_atc"}.get(code, "atc")
+    known = {FAILED: reason_of(text), TIMED_OUT: "atc_timeout", NO_ATC: "no_atc", BUSY: "busy"}
+    reason = known.get(code, "atc")
     lines = "\n".join(text.splitlines()[-SHOWN_LINES:])
     return ConvertError(
         f"atc ended with an error at {name} ({log}): {lines}",

@@ -49,6 +49,12 @@ EXACT_LIMITS = Limits(max_abs=1e-4, tokens=1.0)
 ROUNDED_LIMITS = Limits(cosine=0.95, tokens=0.98)
 """Where a form has weights or values of fewer bits."""
 
+DEVICE_LIMITS = Limits(cosine=0.99, tokens=0.98)
+"""Of a device that computes in half precision."""
+
+EXACT_DEVICE_LIMITS = Limits(cosine=0.9999, tokens=0.99)
+"""Of a device that computes in single precision."""
+
 LIMIT_NAMES = tuple(field.name for field in fields(Limits))
 
 

@@ -42,16 +42,19 @@ _SMALLEST = -9.0
 """Exponent of a relative difference that has no bar; rounding in single precision is about -7."""
 
 
-def to_html(comparison: Comparison, tokens: Sequence[str], locale: str) -> str:
+def to_html(
+    comparison: Comparison, tokens: Sequence[str], locale: str, notes: Sequence[str] = ()
+) -> str:
     """The report; every text from outside is escaped, nothing is loaded from anywhere.
 
     Args:
         comparison: what was measured.
         tokens: text of each token, by number.
         locale: language of the report.
+        notes: what else there is to say of the result.
     """
     words = _Words(locale)
-    parts = [_summary(comparison, words), _layers(comparison, words)]
+    parts = [_summary(comparison, words, notes), _layers(comparison, words)]
     parts.append(_recordings(comparison.recordings, tokens, words))
     title = words("title")
     return (
@@ -81,7 +84,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
     return f'<table class="facts"><tbody>{body}</tbody></table>'
 
 
-def _summary(comparison: Comparison, words: _Words) -> str:
+def _summary(comparison: Comparison, words: _Words, notes: Sequence[str]) -> str:
     right, found = comparison.precisions
     agreement = comparison.agreement
     shown = f"{share_cell(agreement)} · {agreement_cell(agreement, words.locale)}"
@@ -93,7 +96,8 @@ def _summary(comparison: Comparison, words: _Words) -> str:
     ]
     kind = "big" if comparison.passed else "big bad"
     head = f'<p class="{kind}">{escape(verdict(comparison, words.locale))}</p>'
-    return _section(words("result"), head + _rows(rows))
+    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return _section(words("result"), head + said + _rows(rows))
 
 
 def _layers(comparison: Comparison, words: _Words) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from asr_core.errors import ModelIntegrityError, SettingsError
+from asr_core.errors import AsrError, ModelIntegrityError, SettingsError
 from asr_core.models.checkpoint import CHECKPOINT_FILES
+from asr_core.models.files import sha256_of
 from asr_core.models.funasr_folder import (
     NETWORK_FILES,
     FunasrFolder,
@@ -19,8 +20,9 @@ from asr_core.models.graph_folder import (
     GraphFolder,
     damaged_graph,
     is_graph_folder,
+    read_graph_manifest,
 )
-from asr_core.models.offers import AUTO, MINDSPORE, Form, find_offer
+from asr_core.models.offers import ASCEND, AUTO, MINDSPORE, ONNX, Form, find_offer
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graphs import ENCODE, GraphShape, paraformer_graphs
 from asr_core.networks.sessions import mindspore_sessions
@@ -29,9 +31,12 @@ from asr_core.parity.graphs import GraphProbe, Recorder, Tap
 from asr_core.parity.onnx import tapped_session
 from asr_core.parity.probe import EXACT, Call, Probe
 from asr_core.parity.taps import tap_graph
+from asr_core.recognizers.paraformer_ascend import open_ascend_graphs
 from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
 from asr_core.recognizers.tokenizer import MAX_HOTWORDS
 from asr_core.results import ModelInfo
+from asr_core.runtime.ascend_acl import ACL, AclRuntime
+from asr_core.runtime.ascend_manifest import ENDING, read_om_graph
 from asr_core.runtime.funasr import CONFIG_FILE, first_of, missing
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Session
@@ -56,12 +61,14 @@ class Source:
         folder: its small files.
         max_hotword_tokens: of the longest hotword; 0: it takes none.
         most_words: hotwords up to which it follows the rule of FunASR in PyTorch.
+        max_frames: of the longest part that it takes; 0: any.
     """
 
     probe: Probe
     folder: FunasrFolder
     max_hotword_tokens: int
     most_words: int = MAX_HOTWORDS
+    max_frames: int = 0
 
 
 def open_source(path: Path, *, threads: int, frames: int | None = None) -> Source:
@@ -69,7 +76,8 @@ def open_source(path: Path, *, threads: int, frames: int | None = None) -> Sourc
 
     Args:
         path: a converted folder, or a model folder of FunASR; of the latter the checkpoint is used
-            if it has one, else its exported graph. A file of a folder chooses that form.
+            if it has one, else its exported graph. A file of a folder chooses that form. Graphs for
+            Ascend run on the first device.
         threads: CPU threads, at least 1.
         frames: of converted graphs those for this number of frames are shown, where there are any.
 
@@ -86,6 +94,8 @@ def open_source(path: Path, *, threads: int, frames: int | None = None) -> Sourc
     if chosen not in ("", GRAPHS_FILE, *CHECKPOINT_FILES):
         wanted = (GRAPHS_FILE, *CHECKPOINT_FILES, *NETWORK_FILES)
         raise missing(folder, [" / ".join(wanted)], name)
+    if is_graph_folder(folder) and read_graph_manifest(folder, name).runtime == ASCEND:
+        return open_device(folder, index=0, threads=threads)
     prefers = not is_graph_folder(folder) and first_of(folder, CHECKPOINT_FILES)
     runtime = MINDSPORE if chosen in CHECKPOINT_FILES or prefers else AUTO
     offer = find_offer(folder, name, runtime)
@@ -95,6 +105,64 @@ def open_source(path: Path, *, threads: int, frames: int | None = None) -> Sourc
         checkpoint = folder / chosen if chosen in CHECKPOINT_FILES else offer.files[0]
         return _open_checkpoint(folder, checkpoint, name, threads)
     return _open_exported(folder, offer.files[0], name, threads)
+
+
+def open_device(path: Path, *, index: int, threads: int, runtime: AclRuntime = ACL) -> Source:
+    """Open graphs for Ascend on a device; of each graph its results are seen.
+
+    Args:
+        path: a converted folder.
+        index: of the device.
+        threads: CPU threads, for graphs that stay on the CPU.
+        runtime: pyACL of the process.
+
+    Raises:
+        As :func:`asr_core.recognizers.paraformer_ascend.open_ascend_paraformer`.
+    """
+    name = path.resolve().name
+    graphs = open_ascend_graphs(path, name=name, index=index, threads=threads, runtime=runtime)
+    taps = _plain_taps(graphs.files, graphs.sessions)
+    info = ModelInfo(name=name, backend=f"{ASCEND} {graphs.precision}", device=f"npu:{index}")
+    try:
+        return _source(graphs.files, graphs.sessions, taps, info, graphs.precision, graphs.batching)
+    except AsrError:
+        for session in graphs.sessions.values():
+            session.close()
+        raise
+
+
+def open_originals(path: Path, *, threads: int) -> Source:
+    """Open the ONNX files that the OM files of a folder were made of, which lie beside them.
+
+    Args:
+        path: a converted folder for Ascend.
+        threads: CPU threads, at least 1.
+
+    Raises:
+        ModelFileMissingError: they are not there any more; all are named.
+        ModelIntegrityError: they are others, or cannot be loaded.
+    """
+    name = path.resolve().name
+    manifest = read_graph_manifest(path, name)
+    absent = [f"{graph}.onnx" for graph in manifest.graphs if not _original(path, graph).is_file()]
+    if absent:
+        raise missing(path, absent, name)
+    for graph, entry in manifest.graphs.items():
+        if entry.file.endswith(ENDING):
+            made_of = read_om_graph(path / entry.file, name).source_sha256
+            if sha256_of(_original(path, graph)) != made_of:
+                problem = f"is not what {entry.file} was made of"
+                raise damaged_graph(_original(path, graph), name, problem)
+    files = open_folder(path, name=name, graphs=False)
+    sessions = {
+        graph: OnnxSession(_original(path, graph), threads=threads) for graph in manifest.graphs
+    }
+    info = ModelInfo(name=name, backend=f"{ONNX} {EXACT}", device="cpu")
+    return _source(files, sessions, _plain_taps(files, sessions), info, EXACT)
+
+
+def _original(path: Path, graph: str) -> Path:
+    return path / f"{graph}.onnx"
 
 
 def check_alike(reference: Source, other: Source) -> None:
@@ -179,6 +247,7 @@ def _source(
     taps: Mapping[str, Tap],
     info: ModelInfo,
     precision: str,
+    batching: Batching | None = None,
 ) -> Source:
     calls: list[Call] = []
     config = read_paraformer_config(files.path / CONFIG_FILE, len(files.tokens))
@@ -189,12 +258,15 @@ def _source(
     }
     no_bias = files.tokens.index(_NO_WORD) if _NO_WORD in files.tokens else 1
     # What a graph of rounded values says of a recording depends on the others of a run.
-    rows = _ROWS if precision == EXACT else 1
-    backend = GraphParaformer(
-        config, recorders, info=info, no_bias=no_bias, batching=Batching(rows)
-    )
+    batching = batching or Batching(_ROWS if precision == EXACT else 1)
+    backend = GraphParaformer(config, recorders, info=info, no_bias=no_bias, batching=batching)
     probe = GraphProbe(backend, calls, taps, precision=precision, no_bias=no_bias)
-    return Source(probe, files, backend.max_hotword_tokens)
+    return Source(probe, files, backend.max_hotword_tokens, max_frames=batching.frames)
+
+
+def _plain_taps(files: FunasrFolder, sessions: Mapping[str, Session]) -> dict[str, Tap]:
+    """Only what graphs give is to be seen."""
+    return {graph: Tap(sessions[graph], _outputs(shape)) for graph, shape in _shapes(files).items()}
 
 
 def _shapes(files: FunasrFolder) -> dict[str, GraphShape]:
