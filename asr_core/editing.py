@@ -85,6 +85,11 @@ class Proposal:
     stretch: Stretch
     sentences: tuple[Sentence, ...]
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be accepted."""
+        return self.job.state in (JobState.DONE, JobState.PARTIAL)
+
 
 class EditDoor:
     """The engine's methods for editing; usable from any thread.
@@ -354,7 +359,7 @@ class EditDoor:
             EditError: it is not ready (``not_ready``), or gone (``no_proposal``).
         """
         proposal = self.proposal(job_id)
-        if proposal.job.state not in (JobState.DONE, JobState.PARTIAL):
+        if not proposal.is_ready:
             raise EditError("the text is not ready", reason="not_ready")
         stretch = proposal.stretch
 
