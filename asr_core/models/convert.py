@@ -22,7 +22,6 @@ from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.convert_cells import (
     ParaformerSource,
     dense_operators,
-    filled_cells,
     on_mindspore,
     save_cells,
     write_graph,
@@ -49,6 +48,7 @@ from asr_core.models.quantize import (
 )
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graphs import GraphShape, paraformer_graphs
+from asr_core.networks.sessions import filled_graphs
 from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, TOKENS_FILE, find_files
 
 PRECISIONS = ("int8", "fp32")
@@ -196,7 +196,7 @@ def convert_to_mindspore(
     on_step = on_step or _ignore
     with new_folder(target, needed_bytes, replace=replace) as work:
         on_step(Step("read", "", 1, 2))
-        cells = on_mindspore(lambda: filled_cells(found))
+        cells = on_mindspore(lambda: filled_graphs(found.config, found.checkpoint))
         on_step(Step("write", CHECKPOINT_FILE, 2, 2))
         on_mindspore(lambda: save_cells(cells, work / CHECKPOINT_FILE))
         copy_small_files(source, work, SMALL_FILES)
@@ -222,7 +222,8 @@ class _GraphMaker:
         total = 1 + len(shapes) * (2 if self._options.precision == "int8" else 1)
         number = 1
         self._sink(Step("read", "", number, total))
-        cells = on_mindspore(lambda: filled_cells(self._source))
+        config, checkpoint = self._source.config, self._source.checkpoint
+        cells = on_mindspore(lambda: filled_graphs(config, checkpoint))
         _check_names(self._source.folder, dense_operators(cells), self._options.kept)
         for name, shape in shapes.items():
             number += 1

@@ -1,4 +1,4 @@
-"""A Paraformer of FunASR as MindSpore cells that are written to files."""
+"""A Paraformer of FunASR whose cells are written to files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from asr_core.models.checkpoint import load_into, read_checkpoint
 from asr_core.models.convert_files import example_inputs
 from asr_core.models.quantize import Operator
 from asr_core.networks.config import ParaformerConfig
-from asr_core.networks.graphs import EMBED, FILTER, TIMES, GraphShape, paraformer_graphs
+from asr_core.networks.graphs import EMBED, TIMES, GraphShape
 from asr_core.runtime.mindspore import MINDSPORE
 
 _Result = TypeVar("_Result")
@@ -38,25 +37,6 @@ def on_mindspore(work: Callable[[], _Result]) -> _Result:
     """Run something on the thread that owns MindSpore."""
     MINDSPORE.start(1)
     return MINDSPORE.call(work)
-
-
-def filled_cells(source: ParaformerSource) -> dict[str, Any]:
-    """The filled graphs of a model by name; nothing else holds them."""
-    from asr_core.networks.paraformer import ParaformerNetworks
-    from asr_core.networks.seaco import SeacoNetworks
-
-    config = source.config
-    networks = (
-        SeacoNetworks(config, config.bias)
-        if config.bias is not None
-        else ParaformerNetworks(config)
-    )
-    tensors = read_checkpoint(source.checkpoint)
-    load_into(networks, tensors, networks.name_table(), source.checkpoint)
-    cells = {name: getattr(networks, name) for name in paraformer_graphs(config) if name != FILTER}
-    if isinstance(networks, SeacoNetworks):
-        cells[FILTER] = networks.hotword_filter()
-    return cells
 
 
 def dense_operators(cells: dict[str, Any]) -> list[Operator]:

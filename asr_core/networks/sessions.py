@@ -30,7 +30,7 @@ def mindspore_sessions(
         ModelIntegrityError: it is damaged or belongs to another model.
     """
     MINDSPORE.start(threads)
-    cells = MINDSPORE.call(lambda: _filled(config, checkpoint))
+    cells = MINDSPORE.call(lambda: filled_graphs(config, checkpoint))
     if probed:
         cells = MINDSPORE.call(lambda: _probed(cells))
     return {
@@ -39,6 +39,35 @@ def mindspore_sessions(
         )
         for name, graph in paraformer_graphs(config).items()
     }
+
+
+def filled_graphs(config: ParaformerConfig, checkpoint: Path) -> dict[str, Any]:
+    """The graphs of a model by name, with its weights; nothing else holds them.
+
+    Runs on the thread that owns MindSpore.
+
+    Args:
+        config: of the model.
+        checkpoint: one of :data:`asr_core.models.checkpoint.CHECKPOINT_FILES`.
+
+    Raises:
+        ModelFileMissingError: there is no such checkpoint.
+        ModelIntegrityError: it is damaged or belongs to another model.
+    """
+    from asr_core.networks.paraformer import ParaformerNetworks
+    from asr_core.networks.seaco import SeacoNetworks
+
+    networks = (
+        SeacoNetworks(config, config.bias)
+        if config.bias is not None
+        else ParaformerNetworks(config)
+    )
+    tensors = read_checkpoint(checkpoint)
+    load_into(networks, tensors, networks.name_table(), checkpoint)
+    cells = {name: getattr(networks, name) for name in paraformer_graphs(config) if name != FILTER}
+    if isinstance(networks, SeacoNetworks):
+        cells[FILTER] = networks.hotword_filter()
+    return cells
 
 
 def _probed(cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,24 +80,3 @@ def _layers(cell: Any) -> tuple[TensorSpec, ...]:
     """What a probe gives behind the outputs of its graph."""
     names: tuple[str, ...] = getattr(cell, "layer_names", ())
     return tuple(TensorSpec(name, (None, 1, None, None), "float32") for name in names)
-
-
-def _filled(config: ParaformerConfig, checkpoint: Path) -> Mapping[str, Any]:
-    from asr_core.networks.paraformer import ParaformerNetworks
-    from asr_core.networks.seaco import SeacoNetworks
-
-    tensors = read_checkpoint(checkpoint)
-    networks = (
-        SeacoNetworks(config, config.bias)
-        if config.bias is not None
-        else ParaformerNetworks(config)
-    )
-    load_into(networks, tensors, networks.name_table(), checkpoint)
-    cells = {
-        name: cell
-        for name in paraformer_graphs(config)
-        if (cell := getattr(networks, name, None)) is not None
-    }
-    if isinstance(networks, SeacoNetworks):
-        cells[FILTER] = networks.hotword_filter()
-    return cells
