@@ -10,7 +10,7 @@ import pytest
 
 from asr_core.editing import EditResult
 from asr_core.engine import Engine, JobState, TranscribeOptions
-from asr_core.errors import EditConflictError, EditError, RecordNotFoundError
+from asr_core.errors import EditConflictError, EditError, JobNotFoundError, RecordNotFoundError
 from asr_core.messages import LOCALES, describe
 from asr_core.settings import Settings
 from asr_core.store.history import History
@@ -248,3 +248,13 @@ def test_a_stretch_is_recognized_again_and_taken_over(
         with pytest.raises(EditError):
             engine.accept_proposal(first.id, result.stamp)
         assert engine.history().total == 1
+
+
+def test_a_stretch_goes_with_its_recording(
+    engine: Engine, history: History, recording_id: str
+) -> None:
+    job = engine.retranscribe(recording_id, 1_000, 3_000)
+    history.delete([recording_id])
+    with pytest.raises(JobNotFoundError):
+        engine.proposal(job.id)
+    assert engine.active_jobs() == []
