@@ -6,7 +6,10 @@ parameters, because an exported LSTM knows only the length of the example.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import os
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +53,15 @@ def export_graph(
     }
     tensors = [ms.Tensor(array) for array in example.values()]
     # Weights are added here: MindSpore would copy all of them three times.
-    ms.onnx.export(
-        cell,
-        *tensors,
-        file_name=str(path),
-        input_names=list(example),
-        export_params=False,
-        dynamic_axes=axes,
-    )
+    with _plain_name(path) as name:
+        ms.onnx.export(
+            cell,
+            *tensors,
+            file_name=name,
+            input_names=list(example),
+            export_params=False,
+            dynamic_axes=axes,
+        )
     model = onnx.load(path)
     _add_weights(model, cell, example)
     # MindSpore declares the sizes of the example, and a name given to an output is lost to the
@@ -68,6 +72,19 @@ def export_graph(
         model.graph.node.append(onnx.helper.make_node("Identity", [value], [name]))
         model.graph.output.append(_value(name, "FLOAT", [f"{name}_{axis}" for axis in range(4)]))
     write_onnx(model, path)
+
+
+@contextmanager
+def _plain_name(path: Path) -> Iterator[str]:
+    """What MindSpore calls a file: it refuses names with spaces or Chinese characters."""
+    if re.fullmatch(r"[0-9a-zA-Z@_.:/\\-]+", str(path)):
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
 
 
 def _add_weights(model: Any, cell: nn.Cell, inputs: Container[str]) -> None:

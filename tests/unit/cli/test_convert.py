@@ -19,6 +19,7 @@ from tests.unit.models.hub import Hub, running_hub
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
 ROOT = Path(__file__).resolve().parents[3]
+BUCKETS = ("--buckets", "32,16")
 CHECKPOINT_REPO = "iic/speech_paraformer-large_asr_nat-zh-cn-16k-common-vocab8404-pytorch"
 
 
@@ -38,10 +39,13 @@ def command(*arguments: object) -> list[str]:
 
 
 def test_a_folder_is_converted_and_the_steps_are_told(source: Path, tmp_path: Path) -> None:
-    target = tmp_path / "out"
+    """Whatever characters the names of folders have, that of temporary files too."""
+    target, place = tmp_path / "输出 二", tmp_path / "临时 三"
+    place.mkdir()
     done = subprocess.run(
-        command("onnx", source, "--output", target, "--buckets", "32,16"),
+        command("onnx", source.rename(tmp_path / "模型 一"), "--output", target, *BUCKETS),
         cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(place)},
         capture_output=True,
         text=True,
         check=True,
