@@ -19,6 +19,7 @@ Usage: ./run.sh [COMMAND] [ARGUMENTS]
   serve [--host H] [--port P] [--device D]   the page in the browser (default)
   transcribe FILE...                         text of recordings on standard output
   batch DIR                                  a folder of recordings, into DIR/transcripts
+  history list|export                        find what was transcribed, all texts in one file
   models list|install NAME|verify            the models of this installation
   convert onnx|mindspore FOLDER --output DIR graphs or a checkpoint from FunASR's model folder
   convert compare REFERENCE OTHER            where two forms of a model differ

@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from asr_core.cli import batch, convert, doctor, evaluate, filters, models, transcribe
+from asr_core.cli import batch, convert, doctor, evaluate, filters, history, models, transcribe
 from asr_core.cli.common import SOME_FAILED, USAGE, tell
 from asr_core.errors import AsrError, SettingsError, UnknownModelError
 from asr_core.messages import describe
+from asr_core.runtime.ascend_acl import end_acl
 from asr_core.settings import Settings
 
 
@@ -44,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of standard output has enough; the interpreter must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOME_FAILED
+    finally:
+        end_acl()
     return code
 
 
@@ -71,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     transcribe.register(commands.add_parser("transcribe", help="transcribe audio or video files"))
     batch.register(commands.add_parser("batch", help="transcribe a folder"))
+    history.register(commands.add_parser("history", help="find and export what was transcribed"))
     models.register(commands.add_parser("models", help="list, install or verify models"))
     convert.register(commands.add_parser("convert", help="make a model folder for a runtime"))
     doctor.register(commands.add_parser("doctor", help="check before going live"))

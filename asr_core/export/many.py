@@ -16,7 +16,7 @@ import time
 import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -123,7 +123,8 @@ class ManyExport:
                     raise ExportError("nothing selected has a text", reason="empty")
                 part.replace(target)
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
         return ExportResult(target, written, skipped, size_bytes)
 
     def _fill(
@@ -239,8 +240,9 @@ class _CsvRows:
     def add(self, entry: HistoryEntry, transcript: Transcript) -> None:
         facts = _facts(entry, shown(transcript, self._options))
         cells = facts | {name: "、".join(facts[name]) for name in ("tags", "speakers")}
-        cells["length"] = whole_clock(transcript.duration_ms)
-        self._write([plain_cell(str(cells[name])) for name in _COLUMNS])
+        cells = {name: plain_cell(str(cells[name])) for name in _COLUMNS if name in cells}
+        cells |= {"created": facts["created"], "length": whole_clock(transcript.duration_ms)}
+        self._write([cells[name] for name in _COLUMNS])
 
     def close(self) -> None:
         """Every row is written."""

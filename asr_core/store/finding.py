@@ -22,6 +22,9 @@ from asr_core.store.rows import to_json
 FEW = 2_000
 """Up to this many are collected, and counted where they are the hits of a query."""
 
+_MANY_DATED = 20_000
+"""Up to this many are collected that are of the days that a query names."""
+
 CHUNK = 500
 """Recordings that are found at a time where all of them are wanted."""
 
@@ -161,14 +164,17 @@ def _by_query(db: sqlite_utils.Database, wanted: Wanted) -> list[int] | None:
     )
     found = {row[0] for row in db.execute(sql, values)}
     dates = _dated(db, wanted.words, values)
-    if dates and len(found) <= FEW:
-        scope = "" if wanted.filters.deleted else "INDEXED BY recordings_time"
-        sql = (
-            f"SELECT r.number FROM recordings r {scope}"  # noqa: S608 - our words
-            f" WHERE {_conditions(wanted.filters, values)} AND ({dates}) LIMIT :few"
-        )
-        found |= {row[0] for row in db.execute(sql, values)}
-    return list(found) if len(found) <= FEW else None
+    if not dates:
+        return list(found) if len(found) <= FEW else None
+    scope = "" if wanted.filters.deleted else "INDEXED BY recordings_time"
+    values["many"] = _MANY_DATED + 1
+    sql = (
+        f"SELECT r.number FROM recordings r {scope}"  # noqa: S608 - our words
+        f" WHERE {_conditions(wanted.filters, values)} AND ({dates}) LIMIT :many"
+    )
+    dated = {row[0] for row in db.execute(sql, values)}
+    is_few = len(found) <= FEW and len(dated) <= _MANY_DATED
+    return list(found | dated) if is_few else None
 
 
 def _page(

@@ -50,7 +50,7 @@ def _window(length: int, hit: int) -> tuple[int, int]:
 
 def _marked(field: HitField, text: str, query: str) -> Snippet | None:
     folded, wanted = fold(text), fold(query)
-    places = _unfolded(text)
+    places = range(len(text)) if len(folded) == len(text) else _unfolded(text)
     ranges: list[tuple[int, int]] = []
     at = folded.find(wanted)
     while at >= 0:

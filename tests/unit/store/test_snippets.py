@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from asr_core.store.entries import Snippet
 from asr_core.store.snippets import SNIPPET_CHARS, preview, snippet
 
-
 # One line, as texts are; some letters fold to more than one.
 LINES = st.text(
     st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]) | st.sampled_from("ßİ会")
