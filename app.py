@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from asr_core.engine import Engine
 from asr_core.errors import AsrError, SettingsError
 from asr_core.messages import describe
+from asr_core.runtime.ascend_acl import end_acl
 from asr_core.settings import Settings
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -37,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _serve(settings)
     except AsrError as exc:
         return _refuse(exc, settings.locale, EXIT_FAILED)
+    finally:
+        end_acl()
 
 
 def _serve(settings: Settings) -> int:

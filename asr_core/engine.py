@@ -35,7 +35,6 @@ from asr_core.jobs.runner import JobRunner
 from asr_core.media import Media
 from asr_core.model_door import ModelDoor
 from asr_core.results import Transcript
-from asr_core.runtime.npu_smi import NpuMonitor
 from asr_core.settings import Settings
 from asr_core.shelf import ModelShelf
 from asr_core.store.archive import Archive
@@ -143,7 +142,7 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, HistoryDoor, Model
         self._runner = self._new_runner("files")
         self._dictations = self._new_runner("dictation")
         self._command: JobRunner | None = None  # of the batch that this process was called for
-        self._npus = NpuMonitor()
+        self._npus = self._equipment.npus
         self._stopping = threading.Event()
         self._media = Media(
             self._history,

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from asr_core import __version__
 from asr_core.audio.decode import DecodeOptions
 from asr_core.errors import DeviceUnavailableError, NormalizationError
 from asr_core.messages import message
+from asr_core.models.offers import ascend_folder, runs_on_cpu
 from asr_core.recognizers.base import Recognizer
+from asr_core.recognizers.npus import NpuOptions, NpuRecognizer
 from asr_core.recognizers.paraformer import ParaformerRecognizer
+from asr_core.recognizers.placing import Forms, Placing
 from asr_core.recognizers.whisper import WhisperRecognizer
-from asr_core.runtime.affinity import cores_for, pin
+from asr_core.results import DeviceChoice, ModelInfo
+from asr_core.runtime.affinity import cores_for, device_cores, pin
+from asr_core.runtime.cann import cann_version
+from asr_core.runtime.npu_smi import NpuMonitor
+from asr_core.runtime.pool import MemberStatus
 from asr_core.settings import Settings
-from asr_core.shelf import RECOGNIZERS, ModelShelf
+from asr_core.shelf import ModelShelf
 from asr_core.text.itn.normalizer import InverseNormalizer, RuleNormalizer
 from asr_core.text.punctuation.marks import Punctuator
 from asr_core.text.punctuation.opening import open_punctuation
@@ -30,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 _MOST_DEFAULT_THREADS = 8  # a base-size model gains nothing from more
 _SEGMENTS = 2  # that take as long as a window, on average
+_WHISPER = "whisper"
 _MARK_THREADS = 2  # a sentence is too short for more
 
 
@@ -43,6 +53,7 @@ class Equipment:
     Attributes:
         pool: owns the recognizers, each of which is loaded at its first use.
         limits: ``max_duration_s`` and ``stall_s`` of every recording.
+        npus: asks ``npu-smi``.
     """
 
     def __init__(self, settings: Settings, shelf: ModelShelf) -> None:
@@ -52,6 +63,11 @@ class Equipment:
         self._cores: frozenset[int] | None = None
         self._normalizer: RuleNormalizer | None = None
         self._punctuators: dict[str, Punctuator | None] = {OWN_MARKS: None}
+        self._usable = frozenset(os.sched_getaffinity(0))
+        self._placing: Placing | None = None
+        self._choices: dict[str, DeviceChoice] = {}
+        self._on_npus: dict[str, NpuRecognizer] = {}
+        self.npus = NpuMonitor()
         self.pool = RecognizerPool(self._load_recognizer, settings.loaded_models)
         self.limits = DecodeOptions(
             max_duration_s=settings.max_hours * 3600.0, stall_s=float(settings.decode_stall_s)
@@ -118,6 +134,7 @@ class Equipment:
                 fsmn_folder=self._shelf.folder("fsmn-vad"),
                 limits=self.limits,
                 channel_label=message("speaker.channel", self._settings.locale, number="{number}"),
+                placed=lambda info: self._placed(name, info),
             )
 
     def punctuator(self, name: str) -> Punctuator | None:
@@ -151,30 +168,80 @@ class Equipment:
             logger.warning("number normalization is not available", exc_info=True)
             return None
 
+    def choice(self, name: str) -> DeviceChoice | None:
+        """Why a model runs where it runs; ``None`` before it was loaded."""
+        with self._lock:
+            return self._choices.get(name)
+
+    def devices(self, name: str) -> tuple[MemberStatus, ...]:
+        """The Ascend devices of a model; none while it is not loaded or runs on the CPU."""
+        worker = self.pool.worker(name)
+        with self._lock:
+            recognizer = self._on_npus.get(name)
+        if recognizer is None or worker is None or worker.info is None:
+            return ()
+        return recognizer.status()
+
+    def _placed(self, name: str, info: ModelInfo) -> ModelInfo:
+        return replace(info, choice=self.choice(name))
+
     def _load_recognizer(self, name: str) -> Recognizer:
         # Before the runtimes are loaded: their threads inherit what this thread may use.
         self.pin()
         entry = self._shelf.recognizer(name)
-        loaders = dict(zip(RECOGNIZERS, (self._load_whisper, self._load_paraformer), strict=True))
-        if self._settings.device.startswith("npu"):
-            raise DeviceUnavailableError(
-                f"{entry.title} runs on the CPU only; start with --device cpu",
-                device=self._settings.device,
-                reason="cpu_only",
-                model=entry.title,
-            )
-        return loaders[entry.family](entry.name, self._shelf.ensure(entry.name))
+        device = self._settings.device
+        if entry.family == _WHISPER:
+            if device.startswith("npu"):
+                raise DeviceUnavailableError(
+                    f"{entry.title} runs on the CPU only; start with --device cpu",
+                    device=device,
+                    reason="cpu_only",
+                    model=entry.title,
+                )
+            recognizer: Recognizer = self._load_whisper(entry.name, self._shelf.ensure(entry.name))
+            choice = DeviceChoice("cpu", "asked" if device == "cpu" else "cpu_only")
+        else:
+            forms = self._forms(entry.name, self._shelf.ensure(entry.name))
+            recognizer, choice = self._place().open(forms)
+        with self._lock:
+            self._choices[name] = choice
+            self._on_npus.pop(name, None)
+            if isinstance(recognizer, NpuRecognizer):
+                self._on_npus[name] = recognizer
+        return recognizer
 
     def _load_whisper(self, name: str, folder: Path) -> Recognizer:
         return WhisperRecognizer(
             folder, name=name, threads=self.threads, batch_windows=self._settings.batch_windows
         )
 
-    def _load_paraformer(self, name: str, folder: Path) -> Recognizer:
-        return ParaformerRecognizer(
-            folder,
-            name=name,
-            threads=self.threads,
-            batch_segments=self._settings.batch_windows * _SEGMENTS,
-            runtime=self._settings.runtime,
-        )
+    def _forms(self, name: str, folder: Path) -> Forms:
+        def open_cpu() -> Recognizer:
+            return ParaformerRecognizer(
+                folder,
+                name=name,
+                threads=self.threads,
+                batch_segments=self._batch_segments,
+                runtime=self._settings.runtime,
+            )
+
+        on_cpu = runs_on_cpu(folder, name)
+        return Forms(name, open_cpu if on_cpu else None, ascend_folder(folder, name))
+
+    @property
+    def _batch_segments(self) -> int:
+        return self._settings.batch_windows * _SEGMENTS
+
+    def _place(self) -> Placing:
+        with self._lock:
+            if self._placing is None:
+                affinity = self._settings.cpu_affinity
+                options = NpuOptions(
+                    threads=self.threads,
+                    batch_segments=self._batch_segments,
+                    monitor=self.npus,
+                    cann=cann_version(),
+                    cores=lambda index: device_cores(affinity, index, self._usable),
+                )
+                self._placing = Placing(self._settings.device, options)
+            return self._placing

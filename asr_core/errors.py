@@ -155,7 +155,8 @@ class DeviceUnavailableError(DeviceError):
     devices ``no_acl`` (pyACL is not installed),
     ``acl_broken`` (it cannot be imported; ``text``), ``no_such_device`` (``count``), ``finished``
     (the runtime was shut down in this process), ``environment`` (driver, firmware or CANN; details
-    as of a failed call).
+    as of a failed call). Of a model (details ``model``): ``cpu_only`` (it runs nowhere else),
+    ``no_om`` (it has no OM files), ``only_npu`` (it has nothing else).
     """
 
     code = "device_unavailable"
@@ -170,8 +171,9 @@ class DeviceMemoryError(DeviceError):
 class DeviceLostError(DeviceError):
     """A device answers no more; what ran on it is lost. Details as of a failed call.
 
-    ``reason`` is ``lost``, ``hang`` where it did not end in time (details ``seconds``), or ``none``
-    where no device of several was ready (details ``seconds``, ``text``).
+    ``reason`` is ``lost``, ``hang`` where it did not end in time (details ``seconds``), ``none``
+    where no device of several was ready (details ``seconds``, ``text``), or ``unfit`` where it is
+    too hot or ill to be opened (details ``text``).
     """
 
     code = "device_lost"

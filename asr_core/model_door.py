@@ -57,6 +57,8 @@ class ModelDoor:
             error_details={key: str(value) for key, value in error.details.items()}
             if error
             else {},
+            choice=self._equipment.choice(name) if info else None,
+            members=self._equipment.devices(name),
         )
 
     def check_model(self) -> None:

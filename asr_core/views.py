@@ -7,7 +7,8 @@ from pathlib import Path
 
 from asr_core.events import Progress
 from asr_core.jobs.model import Job
-from asr_core.results import Sentence
+from asr_core.results import DeviceChoice, Sentence
+from asr_core.runtime.pool import MemberStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class EngineStatus:
         queued: jobs that wait.
         error_code: why it is unavailable, empty otherwise.
         error_details: to format the user's sentence.
+        choice: why it runs there; ``None`` before it was loaded.
+        members: the Ascend devices that it runs on.
     """
 
     model: str
@@ -33,6 +36,8 @@ class EngineStatus:
     queued: int
     error_code: str
     error_details: dict[str, str]
+    choice: DeviceChoice | None = None
+    members: tuple[MemberStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,15 @@ from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.files import size_of
 from asr_core.models.funasr_folder import HOTWORD_FILES, HOTWORD_MODELS, NETWORK_FILES, open_folder
 from asr_core.models.graph_folder import GRAPHS_FILE
-from asr_core.models.offers import MINDSPORE, ONNX, Form, find_offer
+from asr_core.models.offers import (
+    ASCEND,
+    AUTO,
+    MINDSPORE,
+    ONNX,
+    Form,
+    find_offer,
+    runs_on_cpu,
+)
 from asr_core.runtime.funasr import CONFIG_FILE, SPEECH_FILES, find_files, first_of, read_config
 
 WHISPER_FILES = (
@@ -120,7 +128,8 @@ def _look(path: Path, name: str) -> FolderFacts:
 
 
 def _look_at_paraformer(path: Path, name: str) -> FolderFacts:
-    offer = find_offer(path, name)
+    runtime = AUTO if runs_on_cpu(path, name) else ASCEND
+    offer = find_offer(path, name, runtime)
     folder = open_folder(path, name=name, graphs=offer.form is Form.EXPORT)
     files = [*(path / file for file in SPEECH_FILES), *offer.files]
     hears = folder.model in HOTWORD_MODELS or folder.hotword_network is not None

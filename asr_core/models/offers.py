@@ -34,6 +34,9 @@ ONNX, MINDSPORE, ASCEND = "onnxruntime", "mindspore", "ascend"
 RUNTIMES = (AUTO, ONNX, MINDSPORE)
 """What a setting may ask for."""
 
+ASCEND_ENDING = ".ascend"
+"""Behind the name of a model folder: the same model for Ascend devices."""
+
 _Find = Callable[[Path, str], "Offer"]
 
 _SMALL = tuple((name,) for name in SPEECH_FILES)
@@ -105,6 +108,32 @@ def find_offer(path: Path, name: str, runtime: str = AUTO) -> Offer:
         absent = [file for file in SPEECH_FILES if size_of(path / file) is None]
         fault = missing(path, [*absent, " / ".join(names)], name)
     raise fault
+
+
+def ascend_folder(path: Path, name: str) -> Path | None:
+    """The converted folder for Ascend devices that belongs to a model folder.
+
+    Args:
+        path: of the model; itself such a folder, or with one beside it that is called the same with
+            ``.ascend`` behind.
+        name: of the model, for messages.
+
+    Returns:
+        ``None`` where there is none.
+
+    Raises:
+        ModelIntegrityError: ``graphs.json`` cannot be used.
+    """
+    for folder in (path, path.with_name(f"{path.name}{ASCEND_ENDING}")):
+        if _graphs_for(folder, name) == ASCEND:
+            return folder
+    return None
+
+
+def runs_on_cpu(path: Path, name: str) -> bool:
+    """Whether a folder holds more than a form for Ascend devices; its files may be incomplete."""
+    others = (*NETWORK_FILES, *CHECKPOINT_FILES)
+    return _graphs_for(path, name) != ASCEND or first_of(path, others) is not None
 
 
 def _forms(runtime: str, graphs_for: str) -> list[tuple[Sequence[str], _Find]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr_core.errors import AsrError
+from asr_core.errors import AsrError, DeviceInputError, UsageError
 from asr_core.models.funasr_folder import FunasrFolder, open_folder
 from asr_core.models.graph_folder import GRAPHS_FILE, GraphFolder, damaged_graph
 from asr_core.models.offers import ASCEND, find_offer
+from asr_core.models.selftest import SELFTEST_FILE, check_drift, read_selftest
 from asr_core.networks.config import ParaformerConfig, read_paraformer_config
 from asr_core.networks.graph_axes import FRAMES, WORD_TOKENS, paraformer_axes
 from asr_core.networks.graphs import ENCODE, TIMES
@@ -21,6 +23,8 @@ from asr_core.runtime.ascend_manifest import ENDING, OmGraph, read_om_graph
 from asr_core.runtime.funasr import CONFIG_FILE
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Session
+
+logger = logging.getLogger(__name__)
 
 _UNKNOWN = "?"
 
@@ -76,6 +80,7 @@ def open_ascend_paraformer(
         ModelIntegrityError: a file is damaged or belongs to another model.
         DeviceMismatchError: the files are made for another chip or a later CANN.
         DeviceUnavailableError: pyACL or the device cannot be used.
+        DeviceDriftError: the device computes other numbers than the CPU.
         DeviceError: the device failed.
     """
     graphs = open_ascend_graphs(
@@ -89,6 +94,11 @@ def open_ascend_paraformer(
         no_bias=tokens.index("<s>") if "<s>" in tokens else 1,
         batching=graphs.batching,
     )
+    try:
+        _test(path, name, graphs, f"npu:{index}")
+    except (AsrError, UsageError):
+        backend.close()
+        raise
     return graphs.files, backend
 
 
@@ -126,6 +136,22 @@ def open_ascend_graphs(
         word_tokens=limits.get(WORD_TOKENS, 0),
     )
     return AscendGraphs(files, config, offer.precision, sessions, batching)
+
+
+def _test(path: Path, name: str, graphs: AscendGraphs, device: str) -> None:
+    """Compare what the device computes with what the CPU did."""
+    runs = read_selftest(path, name)
+    if runs is None:
+        logger.warning("no self-test of the device device=%s folder=%s", device, path.name)
+        return
+    try:
+        drift = check_drift(graphs.sessions, runs, device=device, precision=graphs.precision)
+    except (DeviceInputError, UsageError) as exc:
+        raise damaged_graph(path / SELFTEST_FILE, name, f"is of another model: {exc}") from exc
+    logger.info(
+        "self-test passed device=%s graph=%s output=%s error=%.3g",
+        *(device, drift.graph, drift.output, drift.error),
+    )
 
 
 def _files(

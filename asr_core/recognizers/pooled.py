@@ -111,6 +111,10 @@ class PooledRecognizer:
         self, part: Sequence[Segment], options: RecognizeOptions
     ) -> list[Utterance]:
         samples = sum(segment.end - segment.start for segment in part)
-        return self._pool.run(
-            lambda recognizer: recognizer.recognize(part, options), load=float(samples)
-        )
+
+        def recognize(recognizer: Recognizer) -> list[Utterance]:
+            device = recognizer.info.device
+            found = recognizer.recognize(part, options)
+            return [replace(utterance, device=device) for utterance in found]
+
+        return self._pool.run(recognize, load=float(samples))

@@ -147,6 +147,24 @@ def near_nodes(device: str, sysfs: Path = SYS) -> list[int]:
     return [*nodes[first : first + 1], *nodes]
 
 
+def device_cores(
+    setting: str, index: int, usable: frozenset[int], sysfs: Path = SYS
+) -> frozenset[int]:
+    """The cores of an Ascend device's own node; empty where there is nothing to choose.
+
+    Args:
+        setting: only ``auto`` chooses.
+        index: of the device, by PCI address.
+        usable: cores that the process may use.
+        sysfs: where the system tells.
+    """
+    parts = {node.number: node.cores & usable for node in read_nodes(sysfs)}
+    numbers = list(device_nodes(sysfs).values())
+    if setting != "auto" or len(parts) < 2 or index >= len(numbers):
+        return frozenset()
+    return parts.get(numbers[index], frozenset())
+
+
 def cores_for(
     setting: str, device: str = "auto", sysfs: Path = SYS, proc: Path = PROC
 ) -> frozenset[int]:

@@ -207,6 +207,18 @@ class AclRuntime:
             self._users += 1
             return Acl(self._module, device)
 
+    def count(self) -> int:
+        """Devices of this machine, of those that the environment lets this process see.
+
+        Raises:
+            DeviceUnavailableError, DeviceError: as :meth:`acquire`.
+        """
+        acl = self.acquire("npu")
+        try:
+            return int(acl.ask("acl.rt.get_device_count"))
+        finally:
+            self.release()
+
     def release(self) -> None:
         """One device less."""
         with self._lock:
@@ -255,3 +267,12 @@ def load_acl(device: str) -> Any:
 
 ACL = AclRuntime()
 """The runtime of this process."""
+
+
+def end_acl() -> None:
+    """End pyACL together with the program; a second call does nothing."""
+    if ACL.users:
+        # A device that hangs does not let go; its driver takes it back from the process.
+        logger.warning("acl is not finalized: %d devices are still open", ACL.users)
+        return
+    ACL.shut_down()

@@ -87,8 +87,12 @@ class DevicePool(Generic[_Resource]):
         patience_s: how long work waits while no device is ready.
         back_off_s: pauses between attempts to open a lost device.
 
+    A device that is lost while it is opened at the start counts as lost, as long as another one can
+    be opened.
+
     Raises:
-        AsrError: a device cannot be opened at the start; those before it are closed.
+        AsrError: a device cannot be opened at the start for another reason, or none can; all are
+            closed.
     """
 
     def __init__(
@@ -107,12 +111,20 @@ class DevicePool(Generic[_Resource]):
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._members = [_Member[_Resource](index, name) for index, name in enumerate(names)]
+        losses: list[AsrError] = []
         for member in self._members:
             try:
                 member.resource = open_member(member.index)
-            except AsrError:
-                self.close()
-                raise
+            except AsrError as exc:
+                losses.append(exc)
+                member.lost = str(exc)
+                if loss_in(exc) is None or len(losses) == len(self._members):
+                    self.close()
+                    raise
+        for member in self._members:
+            if member.lost:
+                logger.error("device not opened device=%s error=%s", member.name, member.lost)
+                self._begin_rebuild(member)
 
     def status(self) -> tuple[MemberStatus, ...]:
         """Every device, in order."""
@@ -231,11 +243,15 @@ class DevicePool(Generic[_Resource]):
             member.lost = str(lost)
             member.losses += 1
             logger.error("device taken out device=%s error=%s", member.name, lost)
-            thread = threading.Thread(
-                target=self._rebuild, args=(member,), name=f"rebuild {member.name}", daemon=True
-            )
+        self._begin_rebuild(member)
+
+    def _begin_rebuild(self, member: _Member[_Resource]) -> None:
+        thread = threading.Thread(
+            target=self._rebuild, args=(member,), name=f"rebuild {member.name}", daemon=True
+        )
+        with self._changed:
             self._threads.append(thread)
-        thread.start()
+            thread.start()
 
     def _rebuild(self, member: _Member[_Resource]) -> None:
         with member.turn:

@@ -48,12 +48,31 @@ def _engine_rows(status: EngineStatus, locale: str) -> list[list[str]]:
     rows = [
         [message("page.model", locale), header_line["model"]],
         [message("page.backend", locale), status.backend],
-        [message("page.device", locale), status.device.upper()],
+        *_device_rows(status, locale),
         [message("page.threads", locale), str(status.threads)],
         [message("page.state", locale), message(f"page.state_{status.state}", locale)],
         [message("page.queue", locale), str(status.queued)],
     ]
     return [*rows, ["", header_line["error"]]] if header_line["error"] else rows
+
+
+def _device_rows(status: EngineStatus, locale: str) -> list[list[str]]:
+    """Where the model runs and why, and the state of each Ascend device."""
+    rows = [[message("page.device", locale), status.device.upper()]]
+    if status.choice is not None and status.choice.reason != "asked":
+        why = optional_message(
+            f"device_choice.{status.choice.reason}",
+            locale,
+            status.choice.reason,
+            **dict(status.choice.figures),
+        )
+        rows.append([message("page.device_why", locale), why])
+    for member in status.members:
+        state = message(
+            f"page.device_{member.state.value}", locale, done=member.done, reason=member.reason
+        )
+        rows.append([member.name.upper(), state])
+    return rows
 
 
 def _machine_rows(system: SystemInfo, locale: str) -> list[list[str]]:

@@ -5,7 +5,6 @@ The device is a simulation: its OM files hold ONNX graphs, which ONNX Runtime ex
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,25 +25,22 @@ from asr_core.errors import (
     SessionClosedError,
 )
 from asr_core.models.convert import OnnxOptions, convert_to_onnx
-from asr_core.models.funasr_folder import open_folder
 from asr_core.models.graph_folder import (
     graph_file,
     read_graph_folder,
     write_graph_manifest,
 )
-from asr_core.networks.config import read_paraformer_config
-from asr_core.networks.graph_axes import paraformer_axes
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.recognizers.paraformer_ascend import open_ascend_paraformer
 from asr_core.recognizers.pooled import PooledRecognizer
 from asr_core.results import Utterance
 from asr_core.runtime.ascend_acl import AclRuntime
-from asr_core.runtime.ascend_manifest import DYNAMIC, MODES
-from asr_core.runtime.funasr import CONFIG_FILE
+from asr_core.runtime.ascend_manifest import MODES
 from asr_core.runtime.pool import loss_in
 from asr_core.runtime.session import Float32
-from tests.fakes.simulation import convert, simulated
+from tests.fakes.ascend_folder import SIZES, ascend_folder
+from tests.fakes.simulation import simulated
 from tests.golden.paraformer_files import PLAIN, SEACO
 from tests.golden.paraformer_onnx_material import hotwords, recordings
 
@@ -56,14 +52,6 @@ WAVEFORMS = dict(recordings())
 SHORT = [one for one in WAVEFORMS.values() if len(one) <= 64 * FRAME_SAMPLES][:14]
 """What needs no division at 64 frames, the largest size of the files."""
 
-SIZES = {
-    "batch": (1, 4),
-    "frames": (16, 32, 64),
-    "tokens": (16, 64),
-    "words": (8, 64),
-    "word_tokens": (10,),
-}
-
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
@@ -72,31 +60,6 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
         "seaco": convert_to_onnx(SEACO, work / "seaco", OnnxOptions(precision="fp32")),
         "plain": convert_to_onnx(PLAIN, work / "plain", OnnxOptions(precision="fp32")),
     }
-
-
-def ascend_folder(source: Path, target: Path, mode: str, on_cpu: Sequence[str] = ()) -> Path:
-    """A converted folder for simulated devices."""
-    shutil.copytree(source, target)
-    graphs = read_graph_folder(target, "seaco")
-    vocabulary = len(open_folder(target, name="seaco", graphs=False).tokens)
-    config = read_paraformer_config(target / CONFIG_FILE, vocabulary)
-    entries, weights = {}, []
-    for name, axes in paraformer_axes(config).items():
-        path = graphs.file(name)
-        if name in on_cpu:
-            entries[name] = graph_file(path)
-            continue
-        grid = [SIZES[axis] for axis in axes.free]
-        buckets = [dict(zip(axes.free, sizes, strict=True)) for sizes in itertools.product(*grid)]
-        if mode == DYNAMIC:
-            buckets = buckets[-1:]
-        onnx = path.rename(target / f"{name}.onnx")
-        made = convert(onnx, target, (axes.inputs, axes.outputs), mode, buckets, batch=axes.batch)
-        onnx.unlink()
-        entries[name] = graph_file(target / f"{name}.om.json")
-        weights += [graph_file(target / file.file) for file in made.files]
-    write_graph_manifest(replace(graphs, runtime="ascend", graphs=entries, weights=tuple(weights)))
-    return target
 
 
 @pytest.fixture(scope="module")
