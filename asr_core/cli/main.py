@@ -13,7 +13,6 @@ from asr_core.cli.common import SOME_FAILED, USAGE, tell
 from asr_core.errors import AsrError, SettingsError, UnknownModelError
 from asr_core.messages import describe
 from asr_core.runtime.ascend_acl import end_acl
-from asr_core.runtime.ascend_acl import end_acl
 from asr_core.settings import Settings
 
 
