@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They turn round what follows them. Arabic and Hebrew are shown right without them."""
+
 
 def one_line(text: str) -> str:
     """A text without line breaks, control characters and characters that UTF-8 or XML refuse.
+
+    Nothing in it turns round what is written after it.
 
     Runs of such characters and of spaces become one space; both ends are trimmed.
     """
@@ -16,6 +21,8 @@ def one_line(text: str) -> str:
 def _printable(char: str) -> str:
     if unicodedata.category(char) in ("Cc", "Zl", "Zp"):
         return " "
+    if char in _DIRECTIONS:
+        return ""
     if "\ud800" <= char <= "\udfff" or char in "\ufffe\uffff":
         return "\ufffd"
     return char

@@ -52,12 +52,19 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """What is never broken: a character, a Latin word or a written span, with its mark."""
+    """What is never broken: a character, a Latin word or a written span, with its mark.
+
+    Attributes:
+        shown: text and mark as they stand behind the atom before, with a space where one belongs.
+        width: of ``shown``.
+    """
 
     text: str
     mark: str
     start_ms: int
     end_ms: int
+    shown: str = ""
+    width: float = 0.0
 
 
 def build_cues(
@@ -85,7 +92,8 @@ def build_cues(
         if names and speaker != last:
             atoms[0] = _named(atoms[0], speaker)
         last = speaker
-        cues.extend(_cue(group, speaker, line_chars) for group in _split(atoms, line_chars))
+        groups = _split(_joined(atoms), line_chars)
+        cues.extend(_cue(group, speaker, line_chars) for group in groups)
     return _timed(cues, transcript.duration_ms)
 
 
@@ -111,6 +119,17 @@ def _atoms(sentence: Sentence) -> list[_Atom]:
     return atoms
 
 
+def _joined(atoms: Sequence[_Atom]) -> list[_Atom]:
+    """The atoms with what they add to their line."""
+    joined = []
+    last = ""
+    for atom in atoms:
+        shown = join_text(((last, ""), (atom.text, atom.mark)))[len(last) :]
+        last = shown[-1:] or last
+        joined.append(replace(atom, shown=shown, width=text_width(shown)))
+    return joined
+
+
 def _split(atoms: Sequence[_Atom], line_chars: int) -> Iterator[Sequence[_Atom]]:
     """Halve at the best break until every part fits."""
     waiting = [atoms]
@@ -130,17 +149,24 @@ def _fits(atoms: Sequence[_Atom], line_chars: int) -> bool:
 
 
 def _line_fits(atoms: Sequence[_Atom], line_chars: int) -> bool:
-    return len(atoms) == 1 or text_width(_join(atoms)) <= line_chars
+    return len(atoms) == 1 or _width(atoms) <= line_chars
 
 
 def _line_breaks(atoms: Sequence[_Atom], line_chars: int) -> list[int]:
-    if text_width(_join(atoms)) > 2 * line_chars + 1 and len(atoms) > 2:
+    """Where two lines fit; a word that is alone on its line may be wider."""
+    total = _width(atoms)
+    if total > 2 * line_chars + 1 and len(atoms) > 2:
         return []
-    return [
-        cut
-        for cut in range(1, len(atoms))
-        if _line_fits(atoms[:cut], line_chars) and _line_fits(atoms[cut:], line_chars)
-    ]
+    cuts = []
+    left = -_space(atoms[0])
+    for cut in range(1, len(atoms)):
+        left += atoms[cut - 1].width
+        left_fits = cut == 1 or left <= line_chars
+        right = total - left - _space(atoms[cut])
+        right_fits = cut == len(atoms) - 1 or right <= line_chars
+        if left_fits and right_fits:
+            cuts.append(cut)
+    return cuts
 
 
 def _best_break(atoms: Sequence[_Atom], cuts: Sequence[int]) -> int:
@@ -184,18 +210,23 @@ def _cue(atoms: Sequence[_Atom], speaker: str, line_chars: int) -> Cue:
 
 
 def _words(atoms: Sequence[_Atom]) -> tuple[CueWord, ...]:
-    """The pieces that :func:`_join` joins, one for each atom."""
-    words = []
-    last = ""
-    for atom in atoms:
-        text = join_text(((last, ""), (atom.text, atom.mark)))[len(last) :]
-        words.append(CueWord(text if last else text.lstrip(), atom.start_ms, atom.end_ms))
-        last = text[-1:] or last
+    """What stands in a line; it does not begin with a space."""
+    words = [CueWord(atom.shown, atom.start_ms, atom.end_ms) for atom in atoms]
+    words[0] = replace(words[0], text=words[0].text.lstrip())
     return tuple(words)
 
 
 def _join(atoms: Sequence[_Atom]) -> str:
-    return join_text((atom.text, atom.mark) for atom in atoms).lstrip()
+    return "".join(atom.shown for atom in atoms).lstrip()
+
+
+def _width(atoms: Sequence[_Atom]) -> float:
+    """Of a line that begins with the first atom."""
+    return sum(atom.width for atom in atoms) - _space(atoms[0])
+
+
+def _space(atom: _Atom) -> float:
+    return text_width(" ") if atom.shown[:1] == " " else 0.0
 
 
 def _timed(cues: Sequence[Cue], duration_ms: int) -> list[Cue]:

@@ -195,6 +195,17 @@ def test_every_script_and_emoji_is_kept(name: str) -> None:
     assert WORLD in shown
 
 
+@pytest.mark.parametrize("name", ["txt", "md", "srt", "vtt", "lrc", "ass", "csv", "docx"])
+def test_nothing_turns_round_what_follows(name: str) -> None:
+    content = export(said("\u202e逆\u2067转", "甲\u202e"), name, title="题\u202e")
+    if name == "docx":
+        shown = "\n".join(one.text for one in Document(io.BytesIO(content)).paragraphs)
+    else:
+        shown = content.decode("utf-8-sig")
+    assert "逆转" in shown
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", shown)
+
+
 def test_pdf_marks_what_its_font_lacks() -> None:
     shown = pdf_text(export(said("甲👨‍👩‍👧乙é丙m"), "pdf", title=""))
     assert "甲〓〓〓乙é丙m" in shown
