@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--hotwords", metavar="FILE|WORDS", help="file with one word a line, or words"
     )
     parser.add_argument("--model", metavar="NAME", help="see 'models list'")
-    parser.add_argument("--device", metavar="auto|cpu|npu:N", help="where the model runs")
+    parser.add_argument("--device", metavar="auto|cpu|npu|npu:N", help="where the model runs")
     parser.add_argument(
         "--vad", choices=_VAD_CHOICES, help="off: no speech detection, fixed windows"
     )

@@ -68,6 +68,7 @@ def test_json_is_the_documented_document(run: Run, sample: Path) -> None:
     document = json.loads(run("transcribe", sample, "--format", "json").stdout)
     assert set(document) == {
         *("schema", "text", "spoken_text", "duration_ms", "language", "model", "processing_ms"),
+        "devices",
         *("rtf", "coverage", "warnings", "sentences"),
     }
     assert document["schema"] == 1
