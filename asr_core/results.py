@@ -257,6 +257,13 @@ class Transcript:
         return join_sentences(sentence.spoken_text for sentence in self.sentences)
 
     @property
+    def ran_on(self) -> str:
+        """The device; of several each with its segments: ``npu:0 ×12, npu:1 ×11``."""
+        if len(self.devices) < 2:
+            return self.devices[0][0] if self.devices else self.model.device
+        return ", ".join(f"{device} ×{count}" for device, count in self.devices)
+
+    @property
     def rtf(self) -> float:
         """Processing seconds per audio second; 0 for an empty recording."""
         return self.processing_ms / self.duration_ms if self.duration_ms else 0.0

@@ -10,6 +10,7 @@ from pathlib import Path
 from asr_core.doctor.host import Host
 from asr_core.engine import Engine, ModelStatus
 from asr_core.errors import AsrError
+from asr_core.models.offers import ASCEND_ENDING
 from asr_core.runtime.affinity import Node, near_nodes, parse_cores, read_nodes
 from asr_core.runtime.npu_smi import NpuReport, read_npus
 from asr_core.settings import Settings
@@ -72,6 +73,7 @@ class Context:
         if self.settings.model_dir is not None:
             named.add(self.settings.model_dir)
         named.update(self.settings.models.glob("[!.]*"))
+        named.update([path.with_name(f"{path.name}{ASCEND_ENDING}") for path in named])
         return tuple(sorted(path for path in named if path.is_dir()))
 
     @cached_property

@@ -8,13 +8,14 @@ from asr_core.doctor.context import Context
 from asr_core.doctor.finding import Finding, fail, listed, none, ok, warn
 from asr_core.engine import TranscribeOptions
 from asr_core.errors import AsrError
-from asr_core.messages import describe
+from asr_core.messages import describe, message
 from asr_core.models.catalog import CATALOGUE
 from asr_core.models.files import sha256_of
 from asr_core.models.graph_folder import is_graph_folder, read_graph_folder
 from asr_core.models.inspection import ModelState
 from asr_core.models.packages import package_folder
 from asr_core.models.store import ModelStore
+from asr_core.results import Transcript
 from asr_core.runtime.ascend_manifest import ENDING, read_om_graph
 
 SAMPLES = Path(__file__).resolve().parents[2] / "assets" / "sample"
@@ -106,7 +107,7 @@ def check_transcription(context: Context) -> Finding:
         return fail("transcription", "fails", f"./run.sh transcribe {sample}", cause=cause)
     values = {
         "rtf": f"{made.rtf:.3f}",
-        "device": made.model.device,
+        "device": _device(made, context.settings.locale),
         "model": f"{made.model.name} ({made.model.backend})",
         "chars": len(made.text),
     }
@@ -117,6 +118,15 @@ def check_transcription(context: Context) -> Finding:
             "transcription", "slow", f"export ASR_THREADS={len(context.allowed) or 1}", **values
         )
     return ok("transcription", "works", **values)
+
+
+def _device(transcript: Transcript, locale: str) -> str:
+    """Where it ran, and why where that was chosen."""
+    choice = transcript.model.choice
+    if choice is None or choice.reason == "asked":
+        return transcript.ran_on
+    why = message(f"device_choice.{choice.reason}", locale, **dict(choice.figures))
+    return f"{transcript.ran_on} ({why})"
 
 
 def _is_packed(context: Context, name: str) -> bool:
