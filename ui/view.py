@@ -108,7 +108,7 @@ def transcript_view(transcript: Transcript, locale: str) -> View:
         "elapsed_ms": transcript.processing_ms,
         "rtf": transcript.rtf,
         "model": model_title(transcript.model.name, locale),
-        "device": transcript.model.device,
+        "device": transcript.ran_on,
         "text_ms": text_ms,
         "silent_ms": silent_ms,
         "gaps": [list(gap) for gap in gaps],
