@@ -199,25 +199,24 @@ def run_script(
     """
     environment = {**os.environ, "ATC": atc, "ATC_TIMEOUT_S": str(timeout_s)}
     name = ""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         ["bash", str(folder.script.absolute())],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
         errors="replace",
-    )
-    try:
-        for line in process.stderr or ():
-            found = _STEP.match(line)
-            name = found[1] if found else name
-            if on_line is not None:
-                on_line(line.rstrip("\n"))
-        code = process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+    ) as process:
+        try:
+            for line in process.stderr or ():
+                found = _STEP.match(line)
+                name = found[1] if found else name
+                if on_line is not None:
+                    on_line(line.rstrip("\n"))
+            code = process.wait()
+        except BaseException:
+            process.terminate()
+            raise
     if code:
         raise _failed(folder.path, name, code)
     made = read_graph_folder(folder.path, folder.path.name, SPEECH_FILES)
