@@ -119,11 +119,11 @@ class ConvertError(ModelError):
     holds something else), ``inside`` (the output lies in the source or the other way round),
     ``busy``, ``disk_full`` (``needed_mb``, ``free_mb``), ``storage`` (``cause``), ``operators``
     (``names`` that are none), ``kind`` (``model``: a kind of network that is not converted),
-    ``whole`` (``model``: a kind in which nothing can be chosen),
-    ``export`` (``graph``, ``cause``: MindSpore cannot write it), ``recordings`` (``cause``: none
-    that gives text, for a report). For Ascend devices: ``soc`` (``found``: no chip here or several
-    kinds), ``soc_name`` (``soc``: no chip is called so), ``shapes`` (``soc``, ``shapes``,
-    ``allowed``), ``gears`` (``graph``, ``count``, ``least``, ``most``), ``graphs`` (``names``,
+    ``whole`` (``model``: a kind in which nothing can be chosen), ``export`` (``graph``, ``cause``:
+    MindSpore cannot write it), ``recordings`` (``cause``: none that gives text, for a report). For
+    Ascend devices: ``soc`` (``found``: no chip here or several kinds), ``soc_name`` (``soc``: no
+    chip is called so), ``shapes`` (``soc``, ``shapes``, ``allowed``), ``frames`` (``least``: of the
+    largest size), ``gears`` (``graph``, ``count``, ``least``, ``most``), ``graphs`` (``names``,
     ``known``), ``om_kind`` (``model`` that stays on the CPU), ``om_source`` (``runtime``,
     ``precision`` of graphs that no OM can be made of), ``om_quantized``, ``om_domain``,
     ``om_opset`` and ``om_inputs`` (``graph``, ``cause``), ``no_atc``, ``atc``, ``atc_domains``,

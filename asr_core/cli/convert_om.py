@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import os
 import platform
 import shlex
 from collections.abc import Callable
@@ -27,10 +29,12 @@ from asr_core.models.convert_om import (
     run_script,
     soc_of_machine,
 )
+from asr_core.models.offers import ASCEND_ENDING
 from asr_core.runtime.ascend_manifest import GEARS, MODES
 from asr_core.settings import Settings
 
 _MOST_BATCH = 64
+_MOST_THREADS = 8
 _KUNPENG = HOST_CPUS[0]
 
 
@@ -53,7 +57,12 @@ def register(
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="with a checkpoint, or with fp32 graphs"
     )
-    parser.add_argument("--output", type=Path, metavar="DIR", help="the folder that is made")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help=f"the folder that is made (default: FOLDER{ASCEND_ENDING}, where it is found)",
+    )
     parser.add_argument("--force", action="store_true", help="replace a converted folder")
     parser.add_argument(
         "--soc", metavar="NAME", help="chip, for example Ascend310P3 (default: what npu-smi tells)"
@@ -104,31 +113,26 @@ def register(
         help=f"for each file (default: {DEFAULT_TIMEOUT_S})",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, do nothing")
-    parser.set_defaults(
-        run=lambda arguments, settings: _convert(arguments, settings, parser, steps)
-    )
+    parser.set_defaults(run=functools.partial(_convert, steps=steps))
 
 
 def _convert(
-    arguments: argparse.Namespace,
-    settings: Settings,
-    parser: argparse.ArgumentParser,
-    steps: Callable[[str], StepSink],
+    arguments: argparse.Namespace, settings: Settings, steps: Callable[[str], StepSink]
 ) -> int:
-    if arguments.output is None and not arguments.dry_run:
-        parser.error("the following arguments are required: --output")
     options = _options(arguments)
     if arguments.dry_run:
         for job in planned(arguments.folder, options):
             print(shlex.join([arguments.atc or "atc", *job.arguments]))
         return OK
     atc = find_atc(arguments.atc)
+    source = arguments.folder.resolve()
     folder = prepare_om(
         arguments.folder,
-        arguments.output,
+        arguments.output or source.with_name(f"{source.name}{ASCEND_ENDING}"),
         options,
         locale=settings.locale,
         replace=arguments.force,
+        threads=settings.threads or min(len(os.sched_getaffinity(0)), _MOST_THREADS),
         on_step=steps(settings.locale),
     )
     count = len(folder.jobs)

@@ -208,7 +208,7 @@ def check_om_models(context: Context) -> Finding:
     if wrong:
         here = listed(sorted(socs)) or "?"
         soc = min(socs, default="Ascend<name>")
-        mend = f"./run.sh convert om <folder> --output <folder>-om --soc {soc}"
+        mend = f"./run.sh convert om <folder> --output <folder>.ascend --soc {soc}"
         return fail("om_models", "other", mend, names=listed(wrong), here=here, cann=cann or "?")
     names = listed([model.name for model in models])
     if not socs or not all(model.soc for model in models):

@@ -31,6 +31,7 @@ MAKING = "making"
 
 _PRECISION_FLAGS = {FP16: "fp16", FP32: "origin", MIXED: "mixed_float16"}
 _WORD_TOKENS = 10
+_LEAST_FRAMES = 8  # the test of a device takes as many
 _LEAST_GEARS, _MOST_GEARS = 2, 100
 _SOC = re.compile(r"Ascend[0-9][A-Za-z0-9_]*")
 _DYNAMIC_SOCS = re.compile(r"Ascend(310P|910|950)")
@@ -89,8 +90,8 @@ def check_options(options: OmOptions, graphs: Sequence[str]) -> None:
         graphs: of the model.
 
     Raises:
-        ConvertError: ``soc_name`` (no chip), ``shapes`` (the chip has no such mode), ``gears``
-            (too few or too many sizes), or ``graphs`` (unknown ones stay on the CPU).
+        ConvertError: ``soc_name`` (no chip), ``shapes`` (the chip has no such mode), ``frames``
+            (the largest size is too small), or ``graphs`` (unknown ones stay on the CPU).
     """
     if not _SOC.fullmatch(options.soc):
         raise ConvertError(f"{options.soc} is no chip", reason="soc_name", soc=options.soc)
@@ -102,6 +103,12 @@ def check_options(options: OmOptions, graphs: Sequence[str]) -> None:
             soc=options.soc,
             shapes=options.shapes,
             allowed=", ".join(modes),
+        )
+    if max(options.frames) < _LEAST_FRAMES:
+        raise ConvertError(
+            f"the largest size has to be {_LEAST_FRAMES} frames at least",
+            reason="frames",
+            least=_LEAST_FRAMES,
         )
     unknown = sorted(set(options.on_cpu) - {*graphs, *ON_CPU})
     if unknown or not set(graphs) - set(options.on_cpu):
@@ -129,7 +136,7 @@ def plan(graphs: Mapping[str, GraphAxes], options: OmOptions) -> tuple[OmJob, ..
         options: what is asked.
 
     Raises:
-        ConvertError: as :func:`check_options`.
+        ConvertError: as :func:`check_options`, and ``gears`` (too few or too many sizes).
     """
     check_options(options, tuple(graphs))
     jobs = []

@@ -66,6 +66,7 @@ from asr_core.models.graph_folder import (
 )
 from asr_core.models.offers import ASCEND, ONNX
 from asr_core.models.onnx_file import write_onnx
+from asr_core.models.selftest import write_selftest
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graph_axes import GraphAxes, paraformer_axes
 from asr_core.runtime.ascend_manifest import ENDING, OmFile, OmGraph, om_document, read_om_graph
@@ -74,6 +75,8 @@ from asr_core.runtime.npu_smi import read_npus, read_soc
 
 _SPACE = 2.5
 """Disk space by that of the source: graphs in single precision, and OM files."""
+
+_TESTED_FRAMES = 48
 
 _STEP = re.compile(r"\d+/\d+ (\S+)\.om")
 
@@ -134,6 +137,7 @@ def prepare_om(
     *,
     locale: str,
     replace: bool = False,
+    threads: int = 1,
     on_step: StepSink | None = None,
 ) -> OmFolder:
     """Write everything that ``atc`` needs, and the script that calls it.
@@ -144,10 +148,12 @@ def prepare_om(
         options: what is asked.
         locale: of what the script says.
         replace: whether a converted folder of the same name gives way.
+        threads: CPU threads, for what the CPU says about the test of the device.
         on_step: told what comes next where graphs have to be made first.
 
     Raises:
-        As :func:`planned` and :func:`asr_core.models.convert.convert_to_onnx`.
+        As :func:`planned`, :func:`asr_core.models.convert.convert_to_onnx` and
+        :func:`asr_core.models.selftest.write_selftest`.
     """
     jobs = planned(source, options)
     require_apart(source, target)
@@ -155,6 +161,8 @@ def prepare_om(
     with new_folder(target, needed, replace=replace) as work:
         graphs = _graphs(source, work, on_step)
         _Maker(graphs, work, options, _axes(source)).write(jobs, locale)
+        frames = min(_TESTED_FRAMES, max(options.frames))
+        write_selftest(work, graphs.path, frames=frames, threads=threads)
         if graphs.path != source:
             shutil.rmtree(graphs.path)
     return OmFolder(target, jobs)

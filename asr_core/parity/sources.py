@@ -37,6 +37,7 @@ from asr_core.recognizers.tokenizer import MAX_HOTWORDS
 from asr_core.results import ModelInfo
 from asr_core.runtime.ascend_acl import ACL, AclRuntime
 from asr_core.runtime.ascend_manifest import ENDING, read_om_graph
+from asr_core.runtime.cann import cann_version
 from asr_core.runtime.funasr import CONFIG_FILE, first_of, missing
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Session
@@ -120,7 +121,9 @@ def open_device(path: Path, *, index: int, threads: int, runtime: AclRuntime = A
         As :func:`asr_core.recognizers.paraformer_ascend.open_ascend_paraformer`.
     """
     name = path.resolve().name
-    graphs = open_ascend_graphs(path, name=name, index=index, threads=threads, runtime=runtime)
+    graphs = open_ascend_graphs(
+        path, name=name, index=index, threads=threads, runtime=runtime, cann=cann_version()
+    )
     taps = _plain_taps(graphs.files, graphs.sessions)
     info = ModelInfo(name=name, backend=f"{ASCEND} {graphs.precision}", device=f"npu:{index}")
     try:

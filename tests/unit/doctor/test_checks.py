@@ -430,7 +430,9 @@ def test_converted_models_are_held_against_the_chip(
 
 def test_the_mending_of_a_model_names_the_chip_that_is_here(context: Examine, arm: Machine) -> None:
     finding = converted(context, arm, {"runtime": "ascend", "soc": "Ascend910B"})
-    assert "./run.sh convert om <folder> --output <folder>-om --soc Ascend310P3" in finding.mend[0]
+    assert (
+        "./run.sh convert om <folder> --output <folder>.ascend --soc Ascend310P3" in finding.mend[0]
+    )
     assert finding.values["names"] == "升腾模型: Ascend910B"
 
 
