@@ -45,7 +45,6 @@ class HistoryDoor:
         *,
         cursor: str = "",
         limit: int = 50,
-        offset: int = 0,
     ) -> HistoryPage:
         """Recordings that contain the query anywhere and pass the filters.
 
@@ -57,9 +56,8 @@ class HistoryDoor:
             sort: in which order.
             cursor: of the page before; a cursor of another query, filter or order is ignored.
             limit: of entries, 1 to 1000.
-            offset: entries to skip besides; a cursor is faster deep in a list.
         """
-        return self._archive.find(query, filters, sort, cursor=cursor, limit=limit, offset=offset)
+        return self._archive.find(query, filters, sort, cursor=cursor, limit=limit)
 
     def entry(self, recording_id: str) -> HistoryEntry:
         """One recording as a list shows it, also from the bin.

@@ -74,14 +74,13 @@ class Archive:
         *,
         cursor: str = "",
         limit: int = 50,
-        offset: int = 0,
     ) -> HistoryPage:
         """One page of what contains a query and passes filters."""
         wanted = Wanted(query, filters, sort)
         most = min(max(limit, 1), _MOST_ENTRIES)
 
         def load(db: sqlite_utils.Database) -> HistoryPage:
-            found = find(db, wanted, cursor=cursor, limit=most, offset=offset)
+            found = find(db, wanted, cursor=cursor, limit=most)
             listed = tuple(entries(db, found.numbers, query))
             return HistoryPage(listed, found.total, found.is_exact, found.cursor)
 

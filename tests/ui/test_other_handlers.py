@@ -7,7 +7,7 @@ import re
 import gradio as gr
 import pytest
 
-from asr_core.engine import Engine, JobState
+from asr_core.engine import Engine, HistorySort, JobState
 from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, RecordNotFoundError
 from asr_core.results import TranscriptWarning
 from asr_core.settings import Settings
@@ -129,7 +129,7 @@ def test_delete_removes_the_entry_and_shows_the_list_again(page, engine, history
 
 def test_deleting_the_last_entry_of_a_page_turns_back(page, engine, history, recording):
     fill(history, recording, 51)
-    oldest = engine.history(offset=50).entries[0]
+    oldest = engine.history(sort=HistorySort(descending=False)).entries[0]
     view = history_tab.delete_entry(page, "zh-CN", {"id": oldest.id, "offset": 50}, "")
     assert (view["offset"], len(view["rows"])) == (0, 50)
 
