@@ -327,7 +327,7 @@ def test_earlier_batches_stay_listed(office: Office, source: Path) -> None:
 
 def test_wrong_words_are_refused(office: Office, source: Path) -> None:
     for words, reason in (
-        ({"formats": ("txt", "pdf")}, "formats"),
+        ({"formats": ("txt", "xlsx")}, "formats"),
         ({"formats": ()}, "formats"),
         ({"on_existing": "ask"}, "on_existing"),
     ):
@@ -436,7 +436,7 @@ def test_the_archive_keeps_the_tree(office: Office, source: Path, tmp_path: Path
     assert tree(tmp_path / "zip")["b/a.txt"] == "乙"
     assert len(table(tmp_path / "zip" / "summary.csv")) == 3
     with pytest.raises(BatchError) as refused:
-        office.desk.archive(batch.id, ("pdf",))
+        office.desk.archive(batch.id, ("xlsx",))
     assert refused.value.details["reason"] == "formats"
 
 
