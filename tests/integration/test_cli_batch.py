@@ -113,7 +113,7 @@ def test_a_folder_is_transcribed_and_then_skipped(run: Run, source: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["{source}", "--formats", "txt,pdf"], "choose from"),
+        (["{source}", "--formats", "txt,xlsx"], "choose from"),
         (["{source}", "--on-existing", "ask"], "invalid choice"),
         (["{source}/没有"], "没有"),
         (["{source}", "--raw", "x"], "s16le:16000:1"),
