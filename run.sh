@@ -22,6 +22,8 @@ Usage: ./run.sh [COMMAND] [ARGUMENTS]
   history list|export                        find what was transcribed, all texts in one file
   models list|install NAME|verify            the models of this installation
   convert onnx|mindspore FOLDER --output DIR graphs or a checkpoint from FunASR's model folder
+  convert om FOLDER                          OM files for Ascend devices, or a script for them
+  convert verify DIR                         whether a device says what the CPU says
   convert compare REFERENCE OTHER            where two forms of a model differ
   doctor [--html FILE] [--quick]             check everything before going live
   evaluate --manifest TSV                    error rates of a list of recordings

@@ -97,8 +97,8 @@ explain() {
 __REMEDIES__
     *) text=__REMEDY__ ;;
   esac
-  text="${text//"{graph}"/"$1"}"
-  say "${text//"{log}"/"$PWD/$1.log"}"
+  text="${text//\{graph\}/$1}"
+  say "${text//\{log\}/$PWD/$1.log}"
 }
 
 # make NUMBER NAME ARGUMENT...
@@ -144,7 +144,7 @@ seal() {
         line="${BASH_REMATCH[1]}\"${hash:0:64}\"${BASH_REMATCH[4]}"
       fi
     fi
-    printf '%s\n' "${line/"@cann@"/"$CANN"}"
+    printf '%s\n' "${line/@cann@/$CANN}"
   done <"$1__UNFINISHED__" >".$1.part"
   mv -f -- ".$1.part" "$1"
 }
