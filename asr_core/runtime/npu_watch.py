@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 LOOK_S = 5.0
+_PATIENCE_S = 1.0
 
 _UNTOLD = frozenset({"", "NA", "N/A", "-", "UNKNOWN"})
 
@@ -99,7 +100,8 @@ class NpuWatch:
     def close(self) -> None:
         self._closing.set()
         if self._thread.is_alive():
-            self._thread.join()
+            # An npu-smi that hangs is not waited for; what it says changes nothing any more.
+            self._thread.join(_PATIENCE_S)
 
     def _watch(self) -> None:
         while self.look().state != "absent" and not self._closing.wait(LOOK_S):

@@ -17,6 +17,7 @@ from asr_core.runtime.affinity import (
     Node,
     choose_cores,
     cores_for,
+    device_cores,
     device_nodes,
     format_cores,
     idle_shares,
@@ -207,3 +208,23 @@ def test_a_thread_and_those_that_it_makes_stay_on_their_cores() -> None:
     seen = json.loads(done.stdout)
     assert seen["owner"] == seen["child"] == seen["before"][:1]
     assert seen["main"] == seen["before"]
+
+
+def test_each_device_has_the_cores_of_its_own_node(tmp_path: Path) -> None:
+    ascend = ("0x120000", "0x19e5")
+    sysfs = machine(
+        tmp_path,
+        {0: "0-3", 1: "4-7"},
+        {"0000:01:00.0": (*ascend, "1"), "0000:82:00.0": (*ascend, "0")},
+    )
+    usable = frozenset(range(1, 8))
+    assert device_cores("auto", 0, usable, sysfs) == {4, 5, 6, 7}
+    assert device_cores("auto", 1, usable, sysfs) == {1, 2, 3}
+    assert device_cores("auto", 2, usable, sysfs) == frozenset()
+    assert device_cores("none", 0, usable, sysfs) == frozenset()
+    assert device_cores("0-5", 0, usable, sysfs) == frozenset()
+
+
+def test_on_one_node_a_device_has_nothing_to_choose(tmp_path: Path) -> None:
+    sysfs = machine(tmp_path, {0: "0-3"}, {"0000:01:00.0": ("0x120000", "0x19e5", "0")})
+    assert device_cores("auto", 0, frozenset(range(4)), sysfs) == frozenset()

@@ -276,6 +276,36 @@ def test_a_pool_that_cannot_be_opened_closes_what_it_opened() -> None:
     assert closed == [1, 0]
 
 
+def test_a_device_that_is_lost_at_the_start_is_opened_later() -> None:
+    broken = {1}
+
+    def open_member(index: int) -> int:
+        if index in broken:
+            raise DeviceLostError(f"npu:{index} is gone", device=f"npu:{index}", reason="lost")
+        return index
+
+    pool: DevicePool[int] = DevicePool(
+        ["npu:0", "npu:1"], open_member, lambda _: None, back_off_s=(0.01,)
+    )
+    assert [one.state for one in pool.status()] == [MemberState.READY, MemberState.LOST]
+    assert "npu:1 is gone" in pool.status()[1].reason
+    assert pool.run(lambda member: member) == 0
+    broken.clear()
+    while pool.status()[1].state is not MemberState.READY:
+        threading.Event().wait(0.01)
+    assert {pool.run(lambda member: member) for _ in range(3)} == {0, 1}
+    pool.close()
+
+
+def test_without_any_device_at_the_start_the_pool_is_refused() -> None:
+    def open_member(index: int) -> int:
+        raise DeviceLostError(f"npu:{index} is gone", device=f"npu:{index}", reason="lost")
+
+    with pytest.raises(DeviceLostError, match="is gone"):
+        DevicePool(["npu:0", "npu:1"], open_member, lambda _: None)
+    assert not [one for one in threading.enumerate() if one.name.startswith("rebuild")]
+
+
 def test_a_closed_pool_refuses() -> None:
     plain = Plain(1)
     plain.pool.close()
