@@ -77,8 +77,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     onnx.add_argument(
         "--method",
         choices=[method.value for method in Method],
-        default=Method.COLUMNS.value,
-        help="how weights get eight bits (default: columns)",
+        default=Method.PAIRS.value,
+        help="how weights get eight bits (default: pairs)",
     )
     onnx.add_argument(
         "--buckets",

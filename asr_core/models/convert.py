@@ -103,7 +103,7 @@ class OnnxOptions:
     precision: str = "int8"
     kept: tuple[str, ...] = DEFAULT_KEPT
     buckets: tuple[int, ...] = ()
-    method: Method = Method.COLUMNS
+    method: Method = Method.PAIRS
     replace: bool = False
     choose: Chooser | None = None
 

@@ -124,7 +124,7 @@ class SensitivityMeter:
         folder: FunasrFolder,
         config: ParaformerConfig,
         recordings: Sequence[Inputs],
-        method: Method = Method.COLUMNS,
+        method: Method = Method.PAIRS,
         threads: int = 1,
     ) -> None:
         import onnx
