@@ -39,11 +39,21 @@ SCRIPTS = (
     "batch",
     "folders",
     "lists",
+    "dialog",
+    "entries",
+    "sieve",
+    "tags",
+    "selection",
+    "finder",
+    "history",
+    "about",
     "models",
     "compare",
     "page",
 )
 """In this order: a script uses what those before it define."""
+
+STYLES = ("app", "compare", "history")
 
 TITLE = "听录 · 离线中文语音转写工作台"
 
@@ -74,15 +84,16 @@ def build_app(engine: Engine, settings: Settings) -> Any:
                 build_dictation_tab(page, pickers)
             with gr.Tab(label("tab_batch"), id="batch", render_children=True) as batch:
                 table = build_batch_tab(page, demo, batch, pickers)
-            with gr.Tab(label("tab_history"), id="history", render_children=True) as history:
-                transcript = build_history_tab(page, history)
+            with gr.Tab(label("tab_history"), id="history", render_children=True):
+                transcript, about = build_history_tab(page)
             with gr.Tab(label("tab_evaluate"), id="evaluate", render_children=True) as evaluate:
                 build_evaluate_tab(page, evaluate)
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
                 build_system_tab(page, system, pickers)
         rows, timer = table
         jump = queued(trigger_mode="always_last")
-        rows.open_row(guarded_event(page, history_tab.jump), None, [tabs, transcript], **jump)
+        opened = [tabs, transcript, about]
+        rows.open_row(guarded_event(page, history_tab.jump), None, opened, **jump)
         others.open_batch(guarded_event(page, batch_tab.jump), None, [tabs, rows, timer], **jump)
         pickers.refresh(demo.load)
     demo.queue(max_size=QUEUE_SIZE, api_open=False, default_concurrency_limit=PARALLEL_EVENTS)
@@ -105,7 +116,7 @@ def launch_kwargs(settings: Settings) -> dict[str, Any]:
         "max_file_size": settings.max_upload_mb * 1024 * 1024,
         "allowed_paths": [str(settings.recordings), str(settings.tmp), str(SAMPLE.parent)],
         "favicon_path": ASSETS / "favicon.svg",
-        "css_paths": [ASSETS / "css" / "app.css", ASSETS / "css" / "compare.css"],
+        "css_paths": [ASSETS / "css" / f"{name}.css" for name in STYLES],
         "head": build_head(),
         "app_kwargs": {"middleware": [Middleware(EarlyScript)]},
         "theme": TingluTheme(),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from asr_core.errors import AsrError
 from asr_core.messages import describe, message
 from asr_core.settings import Settings
 from ui.i18n import locale_of
-from ui.view import to_json
+from ui.view import View, to_json
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +50,61 @@ def guarded_event(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]
     """Wrap ``handler(page, locale, event, *inputs)``; ``event`` maps names to what was sent."""
 
     def call(request: gr.Request, event: gr.EventData, *inputs: Any) -> Any:
-        data: Mapping[str, Any] = event._data if isinstance(event._data, dict) else {}
+        data = _sent(event)
         return _run(page, handler, request, (data, *inputs))
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def guarded_answer(page: Page, handler: Callable[..., View]) -> Callable[..., Any]:
+    """Wrap ``handler(page, locale, event)`` for a script that waits for an answer to each event.
+
+    The view bears the ``serial`` of its event. A fault is an answer too: its sentence is
+    ``error``.
+    """
+
+    def call(request: gr.Request, event: gr.EventData) -> str:
+        data = _sent(event)
+        return _answer(page, handler, request, data, lambda locale: handler(page, locale, data))
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def guarded_stream(
+    page: Page, handler: Callable[..., Generator[View, None, None]]
+) -> Callable[..., Any]:
+    """As :func:`guarded_answer`, for a generator; a fault is its last view."""
+
+    def call(request: gr.Request, event: gr.EventData) -> Iterator[str]:
+        data = _sent(event)
+        with closing(
+            handler(page, locale_of(request.headers, page.settings.locale), data)
+        ) as views:
+            while text := _answer(page, handler, request, data, lambda _: next(views, None)):
+                yield text
+
+    call.__name__ = handler.__name__
+    return call
+
+
+def guarded_call(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``handler(page, locale, data)`` as a function that a script awaits.
+
+    It returns JSON text. A fault is an answer too: ``error`` holds its ``code``, the sentence
+    ``text`` and the ``details``.
+    """
+
+    def call(data: Any, request: gr.Request) -> str:
+        try:
+            sent = data if isinstance(data, dict) else {}
+            return str(_run(page, handler, request, (sent,)))
+        except gr.Error as exc:
+            fault = {"code": "internal", "text": str(exc.message), "details": {}}
+            if isinstance(exc.__cause__, AsrError):
+                fault |= {"code": exc.__cause__.code, "details": dict(exc.__cause__.details)}
+            return to_json({"error": fault})
 
     call.__name__ = handler.__name__
     return call
@@ -76,7 +130,7 @@ def guarded_admin(page: Page, handler: Callable[..., Any]) -> Callable[..., Any]
     def call(request: gr.Request, event: gr.EventData, *inputs: Any) -> Any:
         if not may_administer(request):
             raise refusal("page.admin_only", locale_of(request.headers, page.settings.locale))
-        data: Mapping[str, Any] = event._data if isinstance(event._data, dict) else {}
+        data = _sent(event)
         return _run(page, handler, request, (data, *inputs))
 
     call.__name__ = handler.__name__
@@ -118,6 +172,31 @@ def _run(
         error_id = secrets.token_hex(4)
         logger.exception("failed handler=%s error_id=%s", handler.__name__, error_id)
         raise _shown(message("error.internal", locale, error_id=error_id), locale) from exc
+
+
+def _sent(event: gr.EventData) -> Mapping[str, Any]:
+    return event._data if isinstance(event._data, dict) else {}
+
+
+def _answer(
+    page: Page,
+    handler: Callable[..., Any],
+    request: gr.Request,
+    data: Mapping[str, Any],
+    step: Callable[[str], View | None],
+) -> str:
+    """What one step of a handler gives for an event, or its fault; empty at the end."""
+    serial = data.get("serial")
+
+    def numbered(_page: Page, locale: str) -> View | None:
+        view = step(locale)
+        return None if view is None else {**view, "serial": serial}
+
+    numbered.__name__ = handler.__name__
+    try:
+        return _run(page, numbered, request, ()) or ""
+    except gr.Error as exc:
+        return to_json({"error": str(exc.message), "serial": serial})
 
 
 def _for_browser(result: Any) -> Any:

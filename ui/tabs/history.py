@@ -1,41 +1,43 @@
-"""The tab that finds, opens and deletes stored recordings."""
+"""The tab that finds, opens and tidies stored recordings."""
 
 from __future__ import annotations
 
 import gradio as gr
 
-from ui.guard import Page, guarded, guarded_event
+from ui import view
+from ui.guard import Page, guarded_answer, guarded_event, guarded_stream
 from ui.handlers import history as handlers
-from ui.i18n import label
+from ui.handlers.history_many import Exports
 from ui.tabs.parts import build_component, build_transcript_panel, queued, quiet
 
+_EXPORTS = 2  # at once; each reads every text that it writes
 
-def build_history_tab(page: Page, tab: gr.Tab) -> gr.HTML:
-    """Lay out and wire the tab. Returns its transcript."""
+
+def build_history_tab(page: Page) -> tuple[gr.HTML, gr.HTML]:
+    """Lay out and wire the tab. Returns its transcript and what stands above it."""
     with gr.Row(elem_classes=["tl-split", "tl-split-wide"]):
-        with (
-            gr.Column(elem_classes=["tl-side"], min_width=280),
-            gr.Column(elem_classes=["tl-card", "tl-form"], min_width=0),
-        ):
-            query = gr.Textbox(
-                placeholder=label("search"),
-                show_label=False,
-                container=False,
-                elem_id="history-query",
-                html_attributes=gr.InputHTMLAttributes(autocomplete="off", spellcheck=False),
-            )
+        with gr.Column(elem_classes=["tl-side"], min_width=280):
             rows = build_component(
                 "history",
                 "history-rows",
-                events="'open_entry' 'delete_entry' 'turn_page'",
+                events="'look' 'act' 'take' 'stop' 'open_entry'",
                 target="history-transcript",
+                about="history-about",
+                formats=list(view.FORMATS),
             )
         with gr.Column(elem_classes=["tl-main"], min_width=280):
+            about = build_component("about", "history-about", list="history-rows")
             panel = build_transcript_panel(page, "history", empty="history.choose")
-    search = guarded(page, handlers.search)
-    # One event for both, so that the answer to an older query never replaces that to a newer one.
-    gr.on([query.change, tab.select], search, query, rows, trigger_mode="always_last", **quiet())
-    rows.turn_page(guarded_event(page, handlers.turn_page), query, rows, **quiet())
-    rows.delete_entry(guarded_event(page, handlers.delete_entry), query, rows, **queued())
+    # Carriers of their own: of two values that arrive at once, a component shows the later one.
+    answers = build_component("history_answers", "history-answers", target="history-rows")
+    taken = build_component("history_answers", "history-taken", target="history-rows")
+    exports = Exports()
+    # Only the newest of the lists that are asked for while one is on its way is looked up.
+    newest = quiet(trigger_mode="always_last")
+    rows.look(guarded_answer(page, handlers.look), None, rows, **newest)
+    rows.act(guarded_answer(page, handlers.act), None, answers, **queued(trigger_mode="multiple"))
+    rows.stop(guarded_answer(page, exports.stop), None, None, **quiet())
+    many = queued(trigger_mode="multiple", concurrency_limit=_EXPORTS)
+    rows.take(guarded_stream(page, exports.write), None, taken, **many)
     rows.open_entry(guarded_event(page, handlers.open_entry), None, panel.transcript, **queued())
-    return panel.transcript
+    return panel.transcript, about
