@@ -33,7 +33,19 @@ SCRIPTS = (
     "notify",
     "job",
     "wave",
+    "player",
     "words",
+    "lines",
+    "caret",
+    "edit_log",
+    "editor_find",
+    "editor_versions",
+    "editor_part",
+    "editor_speakers",
+    "editor_conflict",
+    "editor_keys",
+    "editor",
+    "export_menu",
     "transcript",
     "table",
     "batch",
@@ -53,7 +65,7 @@ SCRIPTS = (
 )
 """In this order: a script uses what those before it define."""
 
-STYLES = ("app", "compare", "history")
+STYLES = ("app", "editor", "compare", "history")
 
 TITLE = "听录 · 离线中文语音转写工作台"
 

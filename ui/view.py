@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from asr_core.engine import (
     Batch,
     EngineStatus,
-    HistoryEntry,
-    HistoryPage,
     HistoryRecord,
     Job,
     JobState,
     LiveView,
 )
 from asr_core.messages import error_message, warning_message
-from asr_core.results import Sentence, Transcript, join_text
+from asr_core.results import Sentence, Token, Transcript, join_text, needs_space
 from ui.i18n import optional_message
 
 View = dict[str, Any]
@@ -50,10 +48,11 @@ PLAIN, DOUBTFUL, REWRITTEN, CORRECTED = 0, 1, 2, 3
 """Flags of a piece of text: as heard, of low confidence, a written number, another word."""
 
 Piece = tuple[Any, ...]
-"""``(text, start_ms, flag)``; a corrected one also tells what was heard and its first token."""
+"""``(text, start_ms, flag, confidence, first_token)``: the confidence is in percent; a corrected
+one tells what was heard instead."""
 
-HISTORY_PAGE = 50
-"""Entries on one page of the history."""
+_SURE = 100
+_CLOSED = "。，、！？；："
 
 
 def to_json(view: View) -> str:
@@ -104,6 +103,7 @@ def transcript_view(transcript: Transcript, locale: str) -> View:
     text_ms, silent_ms = _account(transcript, gaps)
     return {
         "lines": [sentence_view(sentence) for sentence in transcript.sentences],
+        "revision": transcript.revision,
         "total_ms": transcript.duration_ms,
         "elapsed_ms": transcript.processing_ms,
         "rtf": transcript.rtf,
@@ -114,8 +114,13 @@ def transcript_view(transcript: Transcript, locale: str) -> View:
         "gaps": [list(gap) for gap in gaps],
         "lost": [list(part) for part in lost],
         "warnings": warning_texts(transcript, locale),
-        "words": [[use.word, use.recognized, use.corrected] for use in transcript.hotwords],
+        "words": words_view(transcript),
     }
+
+
+def words_view(transcript: Transcript) -> list[list[Any]]:
+    """What became of the hotwords."""
+    return [[use.word, use.recognized, use.corrected] for use in transcript.hotwords]
 
 
 def warning_texts(transcript: Transcript, locale: str) -> list[str]:
@@ -159,22 +164,25 @@ def _account(transcript: Transcript, gaps: Sequence[tuple[int, int]]) -> tuple[i
 
 
 def sentence_view(sentence: Sentence) -> View:
-    """One line: times, speaker, and both forms as ``[text, start_ms, flag]`` pieces."""
-    spoken = [
-        (token.text + token.mark, token.start_ms, _flag(token.confidence))
-        for token in sentence.tokens
-    ]
+    """One line: times, speaker, and both forms as pieces; ``spoken`` is ``None`` where both are
+    the same."""
+    same = not sentence.spans and not sentence.spaced
     return {
         "start": sentence.start_ms,
         "end": sentence.end_ms,
         "who": sentence.speaker,
-        "spoken": _spaced(spoken),
-        "written": _spaced(list(_written_pieces(sentence))),
+        "spoken": None if same else _spaced(_spoken_pieces(sentence)),
+        "written": _spaced(_spoken_pieces(sentence) if same else _written_pieces(sentence)),
     }
 
 
 def _flag(confidence: float) -> int:
     return DOUBTFUL if confidence < LOW_CONFIDENCE else PLAIN
+
+
+def _spoken_pieces(sentence: Sentence) -> Iterator[Piece]:
+    for index, token in enumerate(sentence.tokens):
+        yield _plain(token, token.text + token.mark, index)
 
 
 def _written_pieces(sentence: Sentence) -> Iterator[Piece]:
@@ -186,21 +194,28 @@ def _written_pieces(sentence: Sentence) -> Iterator[Piece]:
         if not text:
             continue
         if span is None:
-            yield text + mark, token.start_ms, _flag(token.confidence)
+            yield _plain(token, text + mark, first)
         elif span.kind in ("number", "polish", "edit"):
-            yield text + mark, token.start_ms, REWRITTEN if span.kind == "number" else PLAIN
+            flag = REWRITTEN if span.kind == "number" else PLAIN
+            yield text + mark, token.start_ms, flag, _SURE, first
         else:
             heard = join_text((spoken.text, "") for spoken in sentence.tokens[first:index])
             yield text + mark, token.start_ms, CORRECTED, heard, first
 
 
-def _spaced(pieces: Sequence[Piece]) -> list[list[Any]]:
+def _plain(token: Token, text: str, index: int) -> Piece:
+    percent = round(token.confidence * _SURE)
+    return text, token.start_ms, _flag(token.confidence), percent, index
+
+
+def _spaced(pieces: Iterable[Piece]) -> list[list[Any]]:
     """Give every piece the space that belongs before it, so that the pieces join to the line."""
     spaced: list[list[Any]] = []
     last = ""
     for text, *more in pieces:
-        spaced.append([join_text([(last, ""), (text, "")])[len(last) :], *more])
-        last = text[-1:] or last
+        is_apart = last and last not in _CLOSED and needs_space(last, text)
+        spaced.append([f" {text}" if is_apart else text, *more])
+        last = text[-1]
     return spaced
 
 
@@ -278,29 +293,6 @@ def status_view(status: EngineStatus, locale: str) -> View:
     }
 
 
-def entry_view(entry: HistoryEntry, locale: str) -> View:
-    return {
-        "id": entry.id,
-        "name": entry.name,
-        "origin": entry.origin,
-        "created_ms": entry.created_ms,
-        "duration_ms": entry.duration_ms,
-        "state": entry.state.value,
-        "model": model_title(entry.model, locale) if entry.model else "",
-        "preview": entry.preview,
-    }
-
-
-def history_view(found: HistoryPage, query: str, offset: int, locale: str) -> View:
-    return {
-        "rows": [entry_view(entry, locale) for entry in found.entries],
-        "total": found.total,
-        "offset": offset,
-        "limit": HISTORY_PAGE,
-        "query": query,
-    }
-
-
 def file_view(kind: str, path: Path, recording_id: str, serial: int) -> View:
     """A file for the browser: ``kind`` is ``audio`` or ``download``; ``serial`` is never reused."""
     return {
@@ -312,14 +304,15 @@ def file_view(kind: str, path: Path, recording_id: str, serial: int) -> View:
     }
 
 
-def outline_view(points: bytes, recording_id: str, serial: int) -> View:
+def outline_view(points: bytes, recording_id: str, serial: int, peaks: Path | None = None) -> View:
     """The outline of a recording: lowest and highest values in turn, int8, in base64.
 
-    ``serial`` is never reused.
+    ``serial`` is never reused; ``peaks`` is the file with every point.
     """
     return {
         "kind": "outline",
         "recording": recording_id,
         "points": base64.b64encode(points).decode("ascii"),
+        "peaks": peaks.as_posix() if peaks else "",
         "serial": serial,
     }

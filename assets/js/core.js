@@ -87,11 +87,11 @@
 
   /**
    * Called by a component's load script. The maker returns `{update(value)}` and whatever other
-   * components may call on it by its element id.
+   * components may call on it by its element id. `server` holds the functions that it may await.
    */
-  function mount(kind, id, element, trigger, props, watch) {
+  function mount(kind, id, element, trigger, props, watch, server) {
     const root = element.querySelector(".tl-root");
-    const part = makers[kind]({ root, trigger, props, id });
+    const part = makers[kind]({ root, trigger, props, id, server });
     mounted[id] = part;
     // The value is JSON text, empty while there is none.
     const show = () => props.value && part.update(JSON.parse(props.value));

@@ -8,7 +8,7 @@
   const REWRITTEN = 2;
   const CORRECTED = 3;
   const CLASS_OF = { [DOUBTFUL]: "tl-low", [REWRITTEN]: "tl-num", [CORRECTED]: "tl-fix" };
-  const BEYOND_PX = 900; // kept above and below what is in sight
+  const BEYOND_PX = 500; // kept above and below what is in sight
   const CHAR_PX = 15; // a Chinese character, to guess heights
   const LINE_PX = 25.5;
   const PADDING_PX = 12;
@@ -20,8 +20,15 @@
     return form === "spoken" && line.spoken ? line.spoken : line.written;
   }
 
+  const texts = { written: new WeakMap(), spoken: new WeakMap() };
+
   function textOf(line, form = "written") {
-    return piecesOf(line, form).map((piece) => piece[0]).join("");
+    let text = texts[form].get(line);
+    if (text === undefined) {
+      text = piecesOf(line, form).map((piece) => piece[0]).join("");
+      texts[form].set(line, text);
+    }
+    return text;
   }
 
   /** Whether a piece is doubtful: heard as it is written, and less sure than `threshold` percent. */
@@ -53,7 +60,8 @@
   }
 
   /**
-   * `host` tells `form`, `threshold` and `editable`; `on` are listeners of the box.
+   * `host` tells `form`, `threshold` and `editable`, and `drawn()` is called after each drawing;
+   * `on` are listeners of the box.
    * Lines are objects; a line that changed is a new object.
    */
   class LineList {
@@ -112,8 +120,7 @@
     }
 
     guessed(line) {
-      let length = 0;
-      for (const piece of piecesOf(line, this.host.form)) length += piece[0].length;
+      const { length } = textOf(line, this.host.form);
       return PADDING_PX + LINE_PX * Math.max(1, Math.ceil(length / this.perLine));
     }
 
@@ -211,6 +218,7 @@
       if (!sight) return;
       this.draw(sight);
       if (this.measure(sight)) this.draw(this.sight());
+      this.host.drawn();
     }
 
     draw([top, bottom]) {

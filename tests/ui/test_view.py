@@ -47,17 +47,18 @@ def sentences(draw):
 @given(sentences())
 def test_pieces_join_to_the_texts_of_the_sentence(line):
     shown = view.sentence_view(line)
-    assert "".join(piece[0] for piece in shown["spoken"]) == line.spoken_text
+    spoken = shown["spoken"] or shown["written"]
+    assert "".join(piece[0] for piece in spoken) == line.spoken_text
     assert "".join(piece[0] for piece in shown["written"]) == line.text
 
 
 def test_doubtful_and_rewritten_pieces_are_flagged():
     line = sentence("迁移二十六台", 0, doubtful="迁", spans=[(2, 4, "26")])
     assert view.sentence_view(line)["written"] == [
-        ["迁", 0, view.DOUBTFUL],
-        ["移", 200, view.PLAIN],
-        ["26", 400, view.REWRITTEN],
-        ["台", 1000, view.PLAIN],
+        ["迁", 0, view.DOUBTFUL, 20, 0],
+        ["移", 200, view.PLAIN, 95, 1],
+        ["26", 400, view.REWRITTEN, 100, 2],
+        ["台", 1000, view.PLAIN, 95, 5],
     ]
 
 

@@ -112,14 +112,6 @@ def clip(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
     return view.file_view("download", path, recording_id, time.time_ns())
 
 
-def undo_fix(page: Page, locale: str, event: Mapping[str, Any]) -> View:
-    """Let what was corrected stand as it was recognized."""
-    record = page.engine.undo_correction(
-        str(event["recording"]), int(event["position"]), int(event["first_token"])
-    )
-    return view.record_view(record, locale)
-
-
 def playback(page: Page, _locale: str, event: Mapping[str, Any]) -> Any:
     """The recording in a form that browsers play; nothing when it is gone."""
     recording_id = str(event["recording"])
@@ -143,7 +135,8 @@ def outline(page: Page, _locale: str, event: Mapping[str, Any]) -> Any:
         return gr.skip()
     if points is None:
         return gr.skip()
-    return view.outline_view(points, recording_id, time.time_ns())
+    peaks = page.engine.peaks(recording_id)
+    return view.outline_view(points, recording_id, time.time_ns(), peaks)
 
 
 def recorded_name(path: str, now: time.struct_time, locale: str) -> str:

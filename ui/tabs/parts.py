@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from asr_core.engine import POLISHES
+from asr_core.engine import EXPORT_CHOICES, POLISHES
 from ui import view
-from ui.guard import Page, guarded_event
-from ui.handlers import common, models
+from ui.guard import Page, guarded_call, guarded_event
+from ui.handlers import common, edit, models
 from ui.i18n import label
 from ui.view import View, to_json
 
@@ -33,7 +33,13 @@ def queued(**more: Any) -> dict[str, Any]:
 
 
 def build_component(
-    kind: str, elem_id: str, *, events: str = "", value: View | None = None, **props: Any
+    kind: str,
+    elem_id: str,
+    *,
+    events: str = "",
+    value: View | None = None,
+    calls: Sequence[Callable[..., Any]] = (),
+    **props: Any,
 ) -> gr.HTML:
     """One of our own browser components (``assets/js``), which draws its value itself.
 
@@ -44,9 +50,11 @@ def build_component(
         elem_id: its id, for other components and for tests.
         events: quoted names of the events that it sends, which Gradio looks up here.
         value: what it shows at first.
+        calls: functions that its script awaits by their names.
         props: whatever its script reads from ``props``.
     """
-    call = f"tinglu.mount('{kind}', '{elem_id}', element, trigger, props, watch);"
+    server = "server" if calls else "null"
+    call = f"tinglu.mount('{kind}', '{elem_id}', element, trigger, props, watch, {server});"
     return gr.HTML(
         to_json(value) if value else None,
         html_template='<div class="tl-root"></div>',
@@ -54,6 +62,7 @@ def build_component(
         apply_default_css=False,
         elem_id=elem_id,
         elem_classes=["tl-component", f"tl-{kind}"],
+        server_functions=list(calls) or None,
         **props,
     )
 
@@ -155,7 +164,7 @@ class TranscriptPanel:
 def build_transcript_panel(
     page: Page, name: str, *, empty: str, follows: bool = False
 ) -> TranscriptPanel:
-    """Transcript with player and export.
+    """Transcript with player, editor and export.
 
     Args:
         page: the page it belongs to.
@@ -166,8 +175,10 @@ def build_transcript_panel(
     transcript = build_component(
         "transcript",
         f"{name}-transcript",
-        events="'job_act' 'export_as' 'playback' 'outline' 'undo_fix'",
+        events="'job_act' 'export_as' 'clip' 'playback' 'outline'",
+        calls=[guarded_call(page, edit.edit)],
         formats=list(view.FORMATS),
+        heeds={name: list(fields) for name, fields in EXPORT_CHOICES.items()},
         actions=follows,
         empty=empty,
     )
@@ -175,7 +186,7 @@ def build_transcript_panel(
     # A carrier of its own: of two values that arrive at once, a component shows the later one.
     waves = build_component("carrier", f"{name}-waves", target=f"{name}-transcript")
     transcript.export_as(guarded_event(page, common.export_as), None, carrier, **queued())
-    transcript.undo_fix(guarded_event(page, common.undo_fix), None, transcript, **queued())
+    transcript.clip(guarded_event(page, common.clip), None, carrier, **queued())
     # A visitor may open the next recording while an earlier one is still being decoded.
     many = queued(trigger_mode="multiple")
     transcript.playback(guarded_event(page, common.playback), None, carrier, **many)
