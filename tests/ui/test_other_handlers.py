@@ -7,16 +7,15 @@ import re
 import gradio as gr
 import pytest
 
-from asr_core.engine import Engine, HistorySort, JobState
-from asr_core.errors import AudioDecodeError, JobNotFoundError, JobStateError, RecordNotFoundError
+from asr_core.engine import Engine
+from asr_core.errors import AudioDecodeError, JobNotFoundError
 from asr_core.results import TranscriptWarning
 from asr_core.settings import Settings
-from tests.seeding import MEETING, fail, finish, queue, sentence, transcript
+from tests.seeding import fail, finish, queue, sentence, transcript
 from tests.unit.runtime import smi_outputs
 from tests.waiting import wait_until
 from ui.guard import Page
 from ui.handlers import dictation, models, system
-from ui.handlers import history as history_tab
 
 SAID = transcript((sentence("今天天气很好", 0, marks="。"),))
 SILENCE = transcript((), warnings=(TranscriptWarning("no_speech", "none"),))
@@ -77,77 +76,6 @@ def test_recorder_is_ready_for_the_next_words(page, recording):
 
 def test_clear_empties_the_box(page):
     assert dictation.clear(page, "zh-CN")[0] == ""
-
-
-def fill(history, recording, count):
-    for number in range(count):
-        finish(history, queue(history, recording, f"会议 {number}.wav").id)
-
-
-def test_history_lists_the_newest_first_in_pages(page, history, recording):
-    fill(history, recording, 53)
-    first = history_tab.search(page, "zh-CN", "")
-    rest = history_tab.turn_page(page, "zh-CN", {"offset": 50}, "")
-    assert (first["total"], len(first["rows"]), len(rest["rows"])) == (53, 50, 3)
-    assert first["rows"][0]["name"] == "会议 52.wav"
-    assert first["rows"][0]["model"] == "Whisper base（内置）"
-
-
-def test_history_search_finds_names_and_texts(page, history, recording):
-    fill(history, recording, 3)
-    assert [row["name"] for row in history_tab.search(page, "zh-CN", " 会议 1 ")["rows"]] == [
-        "会议 1.wav"
-    ]
-    assert history_tab.search(page, "zh-CN", "昇腾芯片")["total"] == 3
-    assert history_tab.search(page, "zh-CN", "没有这个词")["rows"] == []
-
-
-def test_opening_an_entry_shows_its_transcript(page, engine, history, recording):
-    fill(history, recording, 1)
-    view = history_tab.open_entry(page, "zh-CN", {"id": engine.history().entries[0].id})
-    assert (view["name"], len(view["lines"])) == ("会议 0.wav", 5)
-
-
-def test_a_recording_chosen_elsewhere_is_shown_on_this_tab(page, engine, history, recording):
-    fill(history, recording, 1)
-    recording_id = engine.history().entries[0].id
-    tabs, view = history_tab.jump(page, "zh-CN", {"recording": recording_id})
-    assert (tabs.selected, view["name"], len(view["lines"])) == ("history", "会议 0.wav", 5)
-
-
-def test_opening_a_deleted_entry_is_an_error_of_its_own(page):
-    with pytest.raises(RecordNotFoundError):
-        history_tab.open_entry(page, "zh-CN", {"id": "f" * 32})
-
-
-def test_delete_removes_the_entry_and_shows_the_list_again(page, engine, history, recording):
-    fill(history, recording, 2)
-    entry = engine.history().entries[0]
-    view = history_tab.delete_entry(page, "zh-CN", {"id": entry.id, "offset": 0}, "")
-    assert [row["name"] for row in view["rows"]] == ["会议 0.wav"]
-
-
-def test_deleting_the_last_entry_of_a_page_turns_back(page, engine, history, recording):
-    fill(history, recording, 51)
-    oldest = engine.history(sort=HistorySort(descending=False)).entries[0]
-    view = history_tab.delete_entry(page, "zh-CN", {"id": oldest.id, "offset": 50}, "")
-    assert (view["offset"], len(view["rows"])) == (0, 50)
-
-
-def test_deleting_what_waits_is_refused(page, history, recording):
-    job = queue(history, recording)
-    with pytest.raises(JobStateError):
-        history_tab.delete_entry(page, "zh-CN", {"id": job.recording_id, "offset": 0}, "")
-    assert history_tab.search(page, "zh-CN", "")["total"] == 1
-
-
-def test_history_shows_how_every_job_ended(page, history, recording):
-    jobs = [queue(history, recording, f"{number}.wav") for number in range(4)]
-    finish(history, jobs[0].id, transcript(MEETING[:1], partial=True))
-    fail(history, jobs[1].id, AudioDecodeError("x", path="1.wav", reason="damaged"))
-    history.set_state(jobs[2].id, JobState.CANCELLED)
-    rows = history_tab.search(page, "zh-CN", "")["rows"]
-    assert [row["state"] for row in rows] == ["queued", "cancelled", "failed", "partial"]
 
 
 def test_header_tells_model_device_and_queue_before_anything_is_loaded(page, history, recording):
