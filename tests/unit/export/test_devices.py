@@ -13,7 +13,7 @@ MADE = Transcript((), 1_000, "zh", ModelInfo("seaco-paraformer", "ascend fp16", 
 
 
 def document(transcript: Transcript) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(export(transcript, "json"))
+    found: dict[str, Any] = json.loads(export(transcript, "json", title="会议.wav"))
     return found
 
 
