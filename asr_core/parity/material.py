@@ -10,6 +10,7 @@ import numpy as np
 
 from asr_core.audio.decode import open_audio
 from asr_core.audio.features import FeatureStream
+from asr_core.audio.sample import SAMPLE
 from asr_core.audio.segmenter import FixedWindows, Segment, SegmenterOptions
 from asr_core.models.funasr_folder import FunasrFolder
 from asr_core.parity.probe import Inputs
@@ -17,8 +18,7 @@ from asr_core.recognizers.tokenizer import ParaformerTokenizer
 from asr_core.results import SAMPLE_RATE_HZ
 from asr_core.runtime.session import Float32
 
-SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "例会片段.flac"
-"""What is compared where no recording is given."""
+__all__ = ["BATCH", "MAX_SECONDS", "SAMPLE", "batches", "encoded_words", "made_words"]
 
 MAX_SECONDS = 12.0
 BATCH = 4
