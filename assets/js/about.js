@@ -65,7 +65,7 @@
       this.rename.hidden = false;
       this.tags.replaceChildren(...row.tags.map((tag) => el("span", { class: "tl-tag tl-tag-own" }, el("bdi", { title: tag, text: tag }),
         el("button", { type: "button", text: "×", "aria-label": t("tags.take_name", { name: tag }), onclick: () => this.drop(tag) }))));
-      if (!this.note.contains(document.activeElement)) this.drawNote();
+      if (!this.note.querySelector("textarea")) this.drawNote();
       const removed = row.audio_removed_ms ? t("about.no_sound", { day: day(row.audio_removed_ms).slice(0, 10) }) : "";
       this.hint.textContent = row.deleted_ms ? t("about.in_bin") : removed;
       this.hint.hidden = !this.hint.textContent;
@@ -73,9 +73,11 @@
 
     drawNote() {
       const { note } = this.row;
+      const focused = this.note.contains(document.activeElement);
       this.note.replaceChildren(note
         ? el("button", { type: "button", class: "tl-about-text", dir: "auto", title: t("about.edit_note"), text: note, onclick: () => this.editNote() })
         : el("button", { type: "button", class: "tl-link", "data-do": "note", text: t("about.add_note"), onclick: () => this.editNote() }));
+      if (focused) this.note.firstChild.focus();
     }
 
     editNote() {
@@ -95,8 +97,7 @@
           if (!save && event.key !== "Escape") return;
           event.preventDefault();
           end(save);
-          const back = this.note.querySelector("button");
-          if (back) back.focus();
+          this.note.firstChild.focus();
         } });
       field.value = row.note;
       this.note.replaceChildren(field);

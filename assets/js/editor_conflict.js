@@ -119,7 +119,7 @@
       const details = (error && error.details) || {};
       const when = details.time_ms ? t("conflict.when", { who: details.who || t("conflict.somebody"), time: day(details.time_ms) }) : "";
       const side = (key, text) => el("div", { class: "tl-conflict-side" }, el("strong", { text: t(key) }), el("p", { text: text || t("conflict.gone") }));
-      const use = el("button", { type: "button", class: "tl-button tl-export", text: t("conflict.use_mine"), disabled: !line, onclick: keepMine });
+      const use = el("button", { type: "button", class: "tl-button tl-strong", text: t("conflict.use_mine"), disabled: !line, onclick: keepMine });
       const take = el("button", { type: "button", class: "tl-button", text: t("conflict.use_theirs"), onclick: done });
       this.root.replaceChildren(el("p", {}, el("strong", { text: t("conflict") }), " ", when),
         el("div", { class: "tl-conflict-texts" }, side("conflict.mine", mine), side("conflict.theirs", theirs)),

@@ -29,7 +29,7 @@
       this.replacement = el("input", { type: "text", class: "tl-field", "aria-label": t("find.replacement"), placeholder: t("find.replacement"), autocomplete: "off", spellcheck: "false",
         oninput: () => this.hidePreview(), onkeydown: (event) => this.replaceKey(event) });
       this.previewButton = button("find.preview", () => this.preview());
-      this.applyButton = button("find.replace_all", () => this.replaceAll(), { class: "tl-button tl-export" });
+      this.applyButton = button("find.replace_all", () => this.replaceAll(), { class: "tl-button tl-strong" });
       this.list = el("ol", { class: "tl-preview", "aria-label": t("find.preview") });
       this.told = el("p", { class: "tl-meta", role: "status" });
       this.root = el("section", { class: "tl-find tl-box", "aria-label": t("find") },

@@ -39,7 +39,7 @@
       this.host = editor.host;
       const keys = (names) => names.map((name) => el("kbd", { text: MAC ? name.replace("Ctrl", "⌘").replace("Alt", "⌥") : name }));
       const cell = (names) => el("td", {}, ...(names.length ? keys(names) : [el("span", { class: "tl-muted", text: "–" })]));
-      this.root = el("section", { class: "tl-box tl-keys", role: "dialog", "aria-label": t("keys"), hidden: true, tabindex: -1 },
+      this.root = el("section", { class: "tl-box tl-key-sheet", role: "dialog", "aria-label": t("keys"), hidden: true, tabindex: -1 },
         el("div", { class: "tl-find-row" }, el("strong", { text: t("keys") }), el("span", { class: "tl-space" }),
           el("button", { type: "button", class: "tl-icon", text: "×", "aria-label": t("close"), title: t("close"), onclick: () => this.toggle(false) })),
         el("table", { class: "tl-table tl-key-table" },

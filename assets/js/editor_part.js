@@ -27,10 +27,10 @@
       this.hotwords = el("textarea", { class: "tl-field", rows: 2, "aria-label": t("part.hotwords"), placeholder: t("part.hotwords") });
       this.model = el("select", { class: "tl-select", "aria-label": t("part.model") });
       this.form = el("form", { class: "tl-find-row tl-again", hidden: true, onsubmit: (event) => this.start(event) },
-        this.hotwords, this.model, el("button", { class: "tl-button tl-export", text: t("part.start") }));
+        this.hotwords, this.model, el("button", { class: "tl-button tl-strong", text: t("part.start") }));
       this.told = el("p", { class: "tl-meta", role: "status" });
       this.proposal = el("div", { class: "tl-conflict-texts" });
-      this.accept = button("part.accept", () => this.take(), { class: "tl-button tl-export" });
+      this.accept = button("part.accept", () => this.take(), { class: "tl-button tl-strong" });
       this.reject = button("part.reject", () => this.dismiss());
       this.answer = el("div", { class: "tl-find-row", hidden: true }, this.accept, this.reject);
       this.root = el("section", { class: "tl-box tl-part-box", "aria-label": t("part") },

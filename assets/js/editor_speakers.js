@@ -13,7 +13,7 @@
       const id = `tl-speakers-${serial}`;
       this.known = el("datalist", { id });
       this.name = el("input", { type: "text", class: "tl-field", list: id, maxlength: 60, "aria-label": t("who"), placeholder: t("who.none"), autocomplete: "off" });
-      this.one = el("button", { class: "tl-button tl-export", text: t("who.paragraph") });
+      this.one = el("button", { class: "tl-button tl-strong", text: t("who.paragraph") });
       this.all = el("button", { type: "button", class: "tl-button", onclick: () => this.rename() });
       this.root = el("form", { class: "tl-box tl-find-row tl-speakers", "aria-label": t("who"), hidden: true, onsubmit: (event) => this.label(event) },
         el("strong", { text: t("who") }), this.name, this.known, this.one, this.all,

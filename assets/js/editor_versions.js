@@ -45,6 +45,12 @@
       this.name.focus();
     }
 
+    /** After an edit another version is the current one. */
+    async refresh() {
+      const found = this.root.hidden ? null : await this.editor.log.question("versions");
+      if (found) this.show(found.versions);
+    }
+
     show(versions) {
       this.list.replaceChildren(...versions.map((version) => this.row(version)));
     }

@@ -25,7 +25,7 @@
       this.rows = Object.entries(this.fields).map(([name, field]) =>
         el("label", { class: "tl-export-row", "data-option": name }, el("span", { text: t(`export.${name === "title" ? "headline" : name}`) }), field));
       this.summary = el("summary", { class: "tl-button", text: "⋯", "aria-label": t("export.options"), title: t("export.options") });
-      this.box = el("details", { class: "tl-menu" }, this.summary, el("div", { class: "tl-popover tl-export-box" },
+      this.box = el("details", { class: "tl-drop" }, this.summary, el("div", { class: "tl-popover tl-export-box" },
         el("strong", { text: t("export.options") }), ...this.rows, el("p", { class: "tl-muted", text: t("export.name_hint") })));
       document.addEventListener("click", (event) => this.box.contains(event.target) || this.box.removeAttribute("open"));
       this.box.addEventListener("keydown", (event) => {

@@ -79,7 +79,7 @@
       const item = (name, act) => el("button", { type: "button", class: "tl-menu-item", "data-menu": name, text: t(`history.menu.${name}`), onclick: () => { menu.removeAttribute("open"); act(); } });
       this.binItem = item("bin", () => this.turnBin(true));
       const keys = el("dl", { class: "tl-keys" }, ...["search", "move", "pick", "open", "rename", "tag", "delete", "undo"].flatMap((name) => [el("dt", { text: t(`history.key.${name}`) }), el("dd", { text: t(`history.keys.${name}`) })]));
-      const menu = el("details", { class: "tl-menu", onkeydown: (event) => event.key === "Escape" && (menu.removeAttribute("open"), menu.firstChild.focus()) }, el("summary", { class: "tl-button", text: "⋯", "aria-label": t("history.menu") }),
+      const menu = el("details", { class: "tl-history-menu", onkeydown: (event) => event.key === "Escape" && (menu.removeAttribute("open"), menu.firstChild.focus()) }, el("summary", { class: "tl-button", text: "⋯", "aria-label": t("history.menu") }),
         el("div", { class: "tl-popover" }, item("tags", () => this.manage()), this.binItem, item("storage", () => this.storage()), keys));
       document.addEventListener("click", (event) => menu.contains(event.target) || menu.removeAttribute("open"));
       return menu;

@@ -78,12 +78,21 @@
       this.range = null; // [first, last] rows that are marked
       this.body = el("div", { class: "tl-lines-body", role: "list", "aria-label": t("sentences") });
       this.box = el("div", { class: "tl-lines", ...on }, this.body);
+      this.body.addEventListener("focusin", (event) => this.took(event));
       this.soon = 0;
       const later = () => this.later();
       window.addEventListener("scroll", later, { capture: true, passive: true });
       window.addEventListener("resize", later);
       this.width = 0;
       new ResizeObserver(() => this.resized()).observe(this.body);
+    }
+
+    /** The tab key comes back to the row that had the focus last. */
+    took(event) {
+      const index = this.indexOf(event.target);
+      if (index < 0 || index === this.at) return;
+      this.at = index;
+      this.mark();
     }
 
     resized() {

@@ -39,7 +39,7 @@
       this.wave = new Wave(this.canvas);
       this.cover = el("div", { class: "tl-cover", "aria-hidden": "true" });
       this.head = el("i", { class: "tl-head" });
-      this.part = el("i", { class: "tl-part", hidden: true });
+      this.part = el("i", { class: "tl-stretch", hidden: true });
       this.seek = el("input", { type: "range", min: 0, max: 1000, step: SEEK_STEP_MS, value: 0, class: "tl-seek", "aria-label": t("position"),
         oninput: () => this.play(Number(this.seek.value), this.audio.paused), onkeydown: (event) => this.seekKey(event) });
       this.speedButton = el("button", { type: "button", class: "tl-button tl-speed", text: "1×", "aria-label": t("speed"), onclick: () => this.nextSpeed() });

@@ -252,6 +252,7 @@
         this.player.drawCoverage();
         this.words.update(this.view, this.lines);
         this.editor.find.refresh();
+        this.editor.versions.refresh();
       }, SOON_MS);
       const none = !this.lines.length;
       if (none) this.draw();
