@@ -98,6 +98,13 @@ def register(
         metavar="GRAPH,GRAPH",
         help=f"graphs that ONNX Runtime executes; '' for none (default: {','.join(ON_CPU)})",
     )
+    _add_machine(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, do nothing")
+    parser.set_defaults(run=functools.partial(_convert, steps=steps))
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    """Where the files are made, and for which machine."""
     parser.add_argument(
         "--host-cpu",
         choices=HOST_CPUS,
@@ -112,8 +119,6 @@ def register(
         metavar="SECONDS",
         help=f"for each file (default: {DEFAULT_TIMEOUT_S})",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the commands, do nothing")
-    parser.set_defaults(run=functools.partial(_convert, steps=steps))
 
 
 def _convert(
