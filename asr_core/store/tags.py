@@ -16,6 +16,9 @@ from asr_core.store.rows import encodable, to_json
 MOST_TAG_CHARS = 50
 MOST_NOTE_CHARS = 20_000
 
+_JOINERS = "\u200c\u200d"
+"""Not shown themselves, but Persian words and composed emoji fall apart without them."""
+
 
 def counts(db: sqlite_utils.Database, owner: str | None) -> tuple[TagCount, ...]:
     """Every tag with how many listed recordings have it."""
@@ -149,9 +152,11 @@ def _tagged(db: sqlite_utils.Database, tag: int) -> list[int]:
 
 def _clean(name: str) -> str:
     """A tag on one line, single spaces inside."""
-    printable = "".join(char if char.isprintable() else " " for char in encodable(name))
+    printable = "".join(
+        char if char.isprintable() or char in _JOINERS else " " for char in encodable(name)
+    )
     cleaned = " ".join(printable.split())
-    if not cleaned:
+    if not cleaned.strip(f" {_JOINERS}"):
         raise HistoryError("a tag needs a name", reason="tag_empty")
     if len(cleaned) > MOST_TAG_CHARS:
         raise HistoryError("the name of a tag is too long", reason="tag_long", most=MOST_TAG_CHARS)

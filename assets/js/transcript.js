@@ -94,6 +94,13 @@
       if (recording === this.view.recording) this.update({ state: "empty" });
     }
 
+    /** A recording that is called otherwise now. */
+    renamed(recording, name) {
+      if (recording !== this.view.recording) return;
+      this.view.name = name;
+      this.draw();
+    }
+
     update(view) {
       const before = this.view;
       const same = view.state !== "empty" && view.job === before.job;

@@ -68,8 +68,8 @@ def chosen_folder_is_told(page: Any, words: str) -> None:
 def search(page: Any, query: str) -> Any:
     """Type into the search field of the history. Returns the entries that are listed."""
     open_tab(page, "历史")
-    page.locator("#history-query input, #history-query textarea").fill(query)
-    return page.locator("#history-rows .tl-entry")
+    page.locator("#history-query input").fill(query)
+    return page.locator("#history-rows .tl-entry[data-id]")
 
 
 def open_entry(page: Any, name: str) -> Any:
