@@ -10,10 +10,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from asr_core.engine import ExportOptions, ExportProgress, ExportResult, HistorySelection
+from asr_core.engine import (
+    CancelToken,
+    ExportOptions,
+    ExportProgress,
+    ExportResult,
+    HistorySelection,
+)
 from asr_core.errors import AsrError, TranscriptionCancelled
 from asr_core.messages import describe, error_message
-from asr_core.transcription.cancel import CancelToken
 from ui.guard import Page
 from ui.handlers.selection import ids_from, narrowed
 from ui.history_view import replace_view
