@@ -62,10 +62,10 @@ def even_times(start_ms: int, end_ms: int, count: int) -> list[tuple[int, int]]:
 
 
 def _scaled_peaks(alphas: Float32, wanted: int) -> npt.NDArray[np.intp]:
-    total = alphas.sum(dtype=np.float32)
-    if not total > 0:
+    share = alphas.sum(dtype=np.float32) / np.float32(wanted)
+    if not share > 0:
         return np.zeros(0, np.intp)
-    scaled = alphas / (total / np.float32(wanted))
+    scaled = alphas / share
     return find_peaks(fire_by_steps(scaled[None], PEAK)[0])
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from asr_core.recognizers.cif import PEAK, fire_by_steps
@@ -49,6 +49,7 @@ def test_no_token_has_no_time() -> None:
 
 
 @given(st.integers(1, 12), st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60))
+@example(1, [1.401298464324817e-45])
 def test_there_is_one_time_for_each_token(count: int, weights: list[float]) -> None:
     alphas = np.array(weights, np.float32)
     found = token_times(alphas, fire_by_steps(alphas[None], PEAK)[0], count)
