@@ -27,7 +27,6 @@ from asr_core.errors import (
     DeviceUnavailableError,
 )
 from asr_core.messages import LOCALES, describe
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.selftest import SELFTEST_FILE, write_selftest
 from asr_core.recognizers.npus import NpuOptions
 from asr_core.results import Transcript
@@ -36,7 +35,6 @@ from asr_core.settings import Settings
 from tests.fakes.acl.machine import Machine
 from tests.fakes.ascend_folder import LARGE_SIZES, ascend_folder
 from tests.fakes.simulation import simulated
-from tests.golden.paraformer_files import SEACO
 from tests.material import ROOT
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
@@ -47,10 +45,10 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+def models(seaco_fp32: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """``cpu``: graphs for ONNX Runtime; ``npu``: OM files; ``both``: with OM files beside them."""
     work = tmp_path_factory.mktemp("models")
-    cpu = convert_to_onnx(SEACO, work / "cpu", OnnxOptions(precision="fp32"))
+    cpu = Path(shutil.copytree(seaco_fp32, work / "cpu"))
     npu = ascend_folder(cpu, work / "npu", "gears", sizes=LARGE_SIZES)
     write_selftest(npu, cpu)
     shutil.copytree(cpu, work / "both")

@@ -13,6 +13,7 @@ FILE_LINES = 500
 FUNCTION_LINES = 60
 TAB_BUILDER_LINES = 100  # a tab's builder is a list of components
 PARAMETERS = 8
+GOLDEN_BYTES = 3_000_000
 
 FILES = [*python_files(*PACKAGES), *([ROOT / "app.py"] if (ROOT / "app.py").exists() else [])]
 
@@ -57,3 +58,8 @@ def test_docstrings_and_long_texts_are_no_lines_of_logic() -> None:
         'def f(a):\n    """One.\n\n    Two.\n    """\n    b = """\n    x\n    """\n    return b\n'
     )
     assert [body_lines(function) for function in functions(ast.parse(code))] == [3]
+
+
+def test_golden_files_are_small() -> None:
+    files = [path for path in (ROOT / "tests" / "golden").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files if path.suffix != ".pyc") < GOLDEN_BYTES

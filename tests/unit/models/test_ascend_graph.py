@@ -12,11 +12,9 @@ import pytest
 
 from asr_core.errors import ConvertError
 from asr_core.models.ascend_graph import prepare
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.funasr_folder import open_folder
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graph_axes import GraphAxes, paraformer_axes
-from tests.unit.models.conversion import source_folder
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -26,9 +24,8 @@ SIZES = {"batch": 2, "frames": 9, "tokens": 5, "words": 4, "word_tokens": 3}
 
 
 @pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    work = tmp_path_factory.mktemp("graphs")
-    return convert_to_onnx(source_folder(work / "m"), work / "fp32", OnnxOptions("fp32"))
+def graphs(seaco_fp32: Path) -> Path:
+    return seaco_fp32
 
 
 @pytest.fixture(scope="module")

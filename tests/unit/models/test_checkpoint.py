@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from asr_core.errors import ModelFileMissingError, ModelIntegrityError
 from asr_core.models.checkpoint import Layout, NameTable, Source, filled, read_checkpoint
+from tests.golden.paraformer_files import SEACO
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "seaco_paraformer" / "model.pt"
+GOLDEN = SEACO / "model.pt"
 
 
 class _Global:
@@ -127,8 +128,8 @@ def refused(path: Path) -> str:
 def test_a_file_of_pytorch_is_read() -> None:
     tensors = read_checkpoint(GOLDEN)
     assert len(tensors) == 232
-    assert tensors["encoder.encoders0.0.self_attn.linear_q_k_v.weight"].shape == (96, 560)
-    assert tensors["predictor.cif_output.bias"].tolist() == [np.float32(-0.6)]
+    assert tensors["encoder.encoders0.0.self_attn.linear_q_k_v.weight"].shape == (48, 560)
+    assert tensors["predictor.cif_output.bias"].tolist() == [np.float32(-1.2)]
     assert {array.dtype for array in tensors.values()} == {np.dtype(np.float32)}
     assert all(np.isfinite(array).all() for array in tensors.values())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,12 +35,14 @@ from asr_core.models.quantize import DEFAULT_KEPT, Method, operators_of
 from asr_core.networks.graphs import position_encoding
 from asr_core.runtime.onnx import OnnxSession
 from tests.golden.families_material import CT_PUNC
+from tests.golden.paraformer_files import PLAIN, SEACO
 from tests.unit.models.conversion import KINDS, source_folder
 from tests.unit.networks.golden import RECORDINGS, TOLERANCE, Float32, Golden, differences
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
-BUCKETS = (20, 40)
+BUCKETS = (20, 90)
+"""Of the shared folder."""
 SMALL_FILES = {"config.yaml", "tokens.json", "am.mvn", "seg_dict"}
 GRAPHS = {
     "SeacoParaformer": ["encode", "decode", "times", "embed", "bias", "filter"],
@@ -49,32 +51,9 @@ GRAPHS = {
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("conversion")
-    for kind in KINDS:
-        source_folder(folder / kind, kind)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def exact(places: Path) -> Callable[[str], Path]:
-    """A converted folder in single precision, made once."""
-
-    def made(kind: str) -> Path:
-        target = places / f"{kind}.fp32"
-        if not target.exists():
-            buckets = BUCKETS if kind == "SeacoParaformer" else ()
-            convert_to_onnx(places / kind, target, OnnxOptions("fp32", buckets=buckets))
-        return target
-
-    return made
-
-
-@pytest.fixture(scope="module")
-def eight_bits(places: Path) -> Path:
-    target = places / "int8"
-    convert_to_onnx(places / "SeacoParaformer", target)
-    return target
+def exact(seaco_sized: Path, plain_fp32: Path) -> Mapping[str, Path]:
+    """Converted folders in single precision."""
+    return {"SeacoParaformer": seaco_sized, "Paraformer": plain_fp32}
 
 
 @pytest.fixture
@@ -107,10 +86,10 @@ def decoder_inputs(golden: Golden, which: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_graphs_in_single_precision_give_what_funasr_gives(
-    exact: Callable[[str], Path], kind: str
+    exact: Mapping[str, Path], kind: str
 ) -> None:
     golden = Golden(KINDS[kind])
-    folder = exact(kind)
+    folder = exact[kind]
     encode = OnnxSession(folder / "encode.onnx", threads=1)
     decode = OnnxSession(folder / "decode.onnx", threads=1)
     for which in (RECORDINGS, [1]):
@@ -123,31 +102,29 @@ def test_graphs_in_single_precision_give_what_funasr_gives(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_converted_folder_says_what_it_holds(
-    places: Path, exact: Callable[[str], Path], kind: str
-) -> None:
-    folder = read_graph_folder(exact(kind), kind, sorted(SMALL_FILES))
+def test_a_converted_folder_says_what_it_holds(exact: Mapping[str, Path], kind: str) -> None:
+    folder = read_graph_folder(exact[kind], kind, sorted(SMALL_FILES))
     assert (folder.runtime, folder.precision, folder.model) == ("onnxruntime", "fp32", kind)
     assert (folder.source_file, folder.source_sha256) == (
         "model.pt",
-        sha256_of(places / kind / "model.pt"),
+        sha256_of(KINDS[kind] / "model.pt"),
     )
     assert folder.made_by == f"tinglu {__version__}"
     assert [name for name in folder.graphs if "." not in name] == GRAPHS[kind]
     assert {graph.kept_fp32 for graph in folder.graphs.values()} == {()}
     assert folder.damaged() == ()
     for name in SMALL_FILES:
-        assert (folder.path / name).read_bytes() == (places / kind / name).read_bytes()
+        assert (folder.path / name).read_bytes() == (KINDS[kind] / name).read_bytes()
     told = {file.file for file in folder.files} | SMALL_FILES | {GRAPHS_FILE}
     assert {path.name for path in folder.path.iterdir()} == told
     assert {path.stat().st_mode & 0o444 for path in folder.path.iterdir()} == {0o444}
 
 
 def test_graphs_of_one_size_share_weights_and_give_the_same(
-    exact: Callable[[str], Path],
+    exact: Mapping[str, Path],
 ) -> None:
-    golden = Golden("seaco_paraformer")
-    folder = read_graph_folder(exact("SeacoParaformer"), "x")
+    golden = Golden(SEACO)
+    folder = read_graph_folder(exact["SeacoParaformer"], "x")
     sized = [name for name in folder.graphs if "." in name]
     assert sorted(sized) == sorted(
         f"{name}.{frames}"
@@ -175,18 +152,18 @@ def test_graphs_of_one_size_share_weights_and_give_the_same(
     with pytest.raises(UsageError, match="shape"):
         session.run(inputs)
     # Half as many tokens as frames, but in the largest size, which has to take all there can be.
-    assert folder.graphs["decode.20"].shapes["embeds"] == (1, 1, 10, 32)
-    assert folder.graphs["decode.20"].shapes["memory"] == (1, 1, 20, 32)
-    assert folder.graphs["decode.40"].shapes["embeds"] == (1, 1, 41, 32)
-    assert folder.graphs["bias.20"].shapes["words"] == (1, 1, 64, 32)
-    assert folder.graphs["filter.20"].shapes["words"] == (1, 1, 512, 32)
-    assert folder.graphs["times.40"].shapes["part_counts"] == (1,)
+    assert folder.graphs["decode.20"].shapes["embeds"] == (1, 1, 10, 16)
+    assert folder.graphs["decode.20"].shapes["memory"] == (1, 1, 20, 16)
+    assert folder.graphs["decode.90"].shapes["embeds"] == (1, 1, 91, 16)
+    assert folder.graphs["bias.20"].shapes["words"] == (1, 1, 64, 16)
+    assert folder.graphs["filter.20"].shapes["words"] == (1, 1, 512, 16)
+    assert folder.graphs["times.90"].shapes["part_counts"] == (1,)
 
 
-def test_eight_bits_are_the_default_and_what_counts_tokens_is_kept(eight_bits: Path) -> None:
+def test_eight_bits_are_the_default_and_what_counts_tokens_is_kept(seaco_int8: Path) -> None:
     import onnx
 
-    folder = read_graph_folder(eight_bits, "x")
+    folder = read_graph_folder(seaco_int8, "x")
     assert folder.precision == "int8"
     kept = {name: graph.kept_fp32 for name, graph in folder.graphs.items()}
     assert kept == {
@@ -204,9 +181,9 @@ def test_eight_bits_are_the_default_and_what_counts_tokens_is_kept(eight_bits: P
         assert ("MatMulInteger" in kinds) is (name not in ("times", "embed"))
 
 
-def test_eight_bits_hardly_change_tokens(eight_bits: Path) -> None:
-    golden = Golden("seaco_paraformer")
-    decode = OnnxSession(eight_bits / "decode.onnx", threads=1)
+def test_eight_bits_hardly_change_tokens(seaco_int8: Path) -> None:
+    golden = Golden(SEACO)
+    decode = OnnxSession(seaco_int8 / "decode.onnx", threads=1)
     equal = count = 0
     for which in RECORDINGS:
         found = decode.run(decoder_inputs(golden, [which]))["scores"][0, 0]
@@ -217,10 +194,16 @@ def test_eight_bits_hardly_change_tokens(eight_bits: Path) -> None:
     assert equal >= 0.9 * count
 
 
-def test_steps_are_told(source: Path, tmp_path: Path) -> None:
+def test_a_converted_folder_is_replaced_on_request_and_steps_are_told(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / GRAPHS_FILE).write_text("{}", encoding="utf-8")
+    (target / "old.onnx").write_bytes(b"x")
     steps: list[Step] = []
-    source_folder(tmp_path / "plain", "Paraformer")
-    convert_to_onnx(tmp_path / "plain", tmp_path / "out", OnnxOptions(), steps.append)
+    convert_to_onnx(PLAIN, target, OnnxOptions(replace=True), steps.append)
+    assert read_graph_folder(target, "x").precision == "int8"
+    assert not (target / "old.onnx").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     assert [(step.kind, step.graph) for step in steps] == [
         ("read", ""),
         ("write", "encode"),
@@ -263,18 +246,6 @@ def test_an_existing_folder_stays_as_it_is(source: Path, tmp_path: Path, forced:
     reason = "foreign" if forced else "exists"
     assert refused(source, target, replace=forced) == {"reason": reason, "path": str(target)}
     assert [path.name for path in target.iterdir()] == ["notes.txt"]
-
-
-def test_a_converted_folder_is_replaced_on_request(tmp_path: Path) -> None:
-    source = source_folder(tmp_path / "model", "Paraformer")
-    target = tmp_path / "out"
-    target.mkdir()
-    (target / GRAPHS_FILE).write_text("{}", encoding="utf-8")
-    (target / "old.onnx").write_bytes(b"x")
-    convert_to_onnx(source, target, OnnxOptions("fp32", replace=True))
-    assert read_graph_folder(target, "x").precision == "fp32"
-    assert not (target / "old.onnx").exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
 
 
 def test_every_missing_file_is_named_in_one_error(source: Path, tmp_path: Path) -> None:
@@ -341,13 +312,13 @@ def test_a_missing_package_is_named_with_the_version_of_python(
     assert details == {"reason": "package", "package": "mindspore", "python": "3.13.1"}
 
 
-def test_a_checkpoint_of_mindspore_reads_back(places: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_of_mindspore_reads_back(tmp_path: Path) -> None:
     import mindspore as ms
 
     from asr_core.networks.seaco import SeacoNetworks
 
-    golden = Golden("seaco_paraformer")
-    target = convert_to_mindspore(places / "SeacoParaformer", tmp_path / "out")
+    golden = Golden(SEACO)
+    target = convert_to_mindspore(SEACO, tmp_path / "out")
     assert {path.name for path in target.iterdir()} == SMALL_FILES | {
         CHECKPOINT_FILE,
         "tinglu-manifest.json",
@@ -361,7 +332,7 @@ def test_a_checkpoint_of_mindspore_reads_back(places: Path, tmp_path: Path) -> N
     assert golden.config.bias is not None
     cells = SeacoNetworks(golden.config, golden.config.bias)
     shapes = {one.name: tuple(one.shape) for one in cells.get_parameters()}
-    expected = filled(shapes, golden.tensors, cells.name_table(), places / "model.pt")
+    expected = filled(shapes, golden.tensors, cells.name_table(), SEACO / "model.pt")
     for name, values in expected.items():
         assert np.array_equal(tensors[name], values), name
         assert np.array_equal(theirs[name].asnumpy(), values), name
@@ -372,22 +343,21 @@ def test_a_checkpoint_of_mindspore_reads_back(places: Path, tmp_path: Path) -> N
 
 
 def test_a_mindspore_folder_is_converted_like_the_original(
-    places: Path, exact: Callable[[str], Path], tmp_path: Path
+    exact: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    folder = convert_to_mindspore(places / "Paraformer", tmp_path / "ms")
+    folder = convert_to_mindspore(PLAIN, tmp_path / "ms")
     convert_to_onnx(folder, tmp_path / "out", OnnxOptions("fp32"))
-    golden = Golden("paraformer")
+    golden = Golden(PLAIN)
     inputs = decoder_inputs(golden, [1])
     first, second = (
         OnnxSession(path / "decode.onnx", threads=1).run(inputs)["scores"]
-        for path in (exact("Paraformer"), tmp_path / "out")
+        for path in (exact["Paraformer"], tmp_path / "out")
     )
     assert np.array_equal(first, second)
     assert read_graph_folder(tmp_path / "out", "x").source_file == CHECKPOINT_FILE
 
 
 def test_the_choice_of_operators_sees_all_graphs(tmp_path: Path) -> None:
-    source = source_folder(tmp_path / "model", "Paraformer")
     seen = []
 
     def choose(model: Any, graphs: Path, work: Path) -> tuple[str, ...]:
@@ -396,7 +366,7 @@ def test_the_choice_of_operators_sees_all_graphs(tmp_path: Path) -> None:
         (work / "scratch").write_bytes(b"x")
         return ("encode", *DEFAULT_KEPT)
 
-    target = convert_to_onnx(source, tmp_path / "out", OnnxOptions(choose=choose))
+    target = convert_to_onnx(PLAIN, tmp_path / "out", OnnxOptions(choose=choose))
     assert seen == [("Paraformer", ["decode.onnx", "encode.onnx"])]
     document = json.loads((target / GRAPHS_FILE).read_text(encoding="utf-8"))
     assert "encode.encoder.encoders.0.feed_forward.w_1" in document["graphs"]["encode"]["kept_fp32"]
@@ -404,16 +374,18 @@ def test_the_choice_of_operators_sees_all_graphs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", Method)
-def test_every_method_gives_nearly_the_same(exact: Callable[[str], Path], method: Method) -> None:
+def test_every_method_gives_nearly_the_same(
+    exact: Mapping[str, Path], tmp_path: Path, method: Method
+) -> None:
     import onnx
 
     from asr_core.models.quantize import quantize
 
-    golden = Golden("paraformer")
-    path = exact("Paraformer") / "decode.onnx"
+    golden = Golden(PLAIN)
+    path = exact["Paraformer"] / "decode.onnx"
     model = onnx.load(path)
     quantize(model, DEFAULT_KEPT, method)
-    draft = path.parent.parent / f"{method.value}.onnx"
+    draft = tmp_path / "decode.onnx"
     draft.write_bytes(model.SerializeToString())
     found = OnnxSession(draft, threads=1).run(decoder_inputs(golden, [0]))["scores"][0, 0]
     assert np.abs(found - golden.each("scores", [0])[0]).max() <= 0.5

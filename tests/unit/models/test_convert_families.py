@@ -24,6 +24,7 @@ from asr_core.text.punctuation.base import MARKS
 from asr_core.text.punctuation.ct_transformer import CtTransformer
 from tests.golden.families_material import CT_PUNC, FSMN_VAD, SAMPLE, recordings, results
 from tests.golden.fsmn_material import read
+from tests.golden.paraformer_files import PLAIN
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 pytest.importorskip("onnx", reason="the package onnx is not installed")
@@ -113,7 +114,7 @@ def test_a_family_is_told_by_its_configuration(tmp_path: Path) -> None:
         family = family_of(folder)
         assert family is not None
         assert family.name == name
-    assert family_of(CT_PUNC.with_name("paraformer")) is None
+    assert family_of(PLAIN) is None
     (tmp_path / "config.yaml").write_text("- 1\n", encoding="utf-8")
     assert family_of(tmp_path) is None
 

@@ -12,7 +12,6 @@ import pytest
 
 from asr_core.errors import DeviceDriftError, ModelIntegrityError
 from asr_core.messages import LOCALES, describe
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.graph_folder import read_graph_folder
 from asr_core.models.selftest import (
     SELFTEST_FILE,
@@ -24,19 +23,14 @@ from asr_core.models.selftest import (
 )
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Array
-from tests.golden.paraformer_files import PLAIN, SEACO
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    work = tmp_path_factory.mktemp("converted")
-    return {
-        "seaco": convert_to_onnx(SEACO, work / "seaco", OnnxOptions(precision="fp32")),
-        "plain": convert_to_onnx(PLAIN, work / "plain", OnnxOptions(precision="fp32")),
-    }
+def folders(seaco_fp32: Path, plain_fp32: Path) -> Mapping[str, Path]:
+    return {"seaco": seaco_fp32, "plain": plain_fp32}
 
 
 class Altered(OnnxSession):

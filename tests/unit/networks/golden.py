@@ -13,7 +13,6 @@ import numpy.typing as npt
 from asr_core.models.checkpoint import read_checkpoint
 from asr_core.networks.config import ParaformerConfig, read_paraformer_config
 
-FOLDER = Path(__file__).resolve().parents[2] / "golden"
 RECORDINGS = (0, 1, 2)
 TOLERANCE = 1e-4
 
@@ -23,8 +22,8 @@ Float32 = npt.NDArray[np.float32]
 class Golden:
     """One golden model."""
 
-    def __init__(self, name: str) -> None:
-        self.folder = FOLDER / name
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         with np.load(self.folder / "stages.npz") as stages:
             self._stages = dict(stages)
 

@@ -16,10 +16,12 @@ from asr_core.networks.config import (
     PredictorShape,
     read_paraformer_config,
 )
-from tests.unit.networks.golden import FOLDER
+from tests.golden.paraformer_files import PLAIN as PLAIN_FOLDER
+from tests.golden.paraformer_files import SEACO as SEACO_FOLDER
 
-SEACO = FOLDER / "seaco_paraformer" / "config.yaml"
-PLAIN = FOLDER / "paraformer" / "config.yaml"
+SEACO = SEACO_FOLDER / "config.yaml"
+PLAIN = PLAIN_FOLDER / "config.yaml"
+VOCABULARY = 61
 
 
 def changed(folder: Path, changes: Mapping[str, Any], source: Path = SEACO) -> Path:
@@ -38,32 +40,32 @@ def changed(folder: Path, changes: Mapping[str, Any], source: Path = SEACO) -> P
 
 
 def test_a_model_with_hotwords() -> None:
-    config = read_paraformer_config(SEACO, 60)
-    assert config.vocabulary == 60
-    assert config.no_bias == 50
-    assert config.encoder == EncoderShape(560, 32, 4, 48, layers=3, taps=11, shift=0)
-    assert config.decoder == DecoderShape(32, 4, 48, attending=2, remembering=0, taps=11, shift=0)
-    assert config.predictor == PredictorShape(32, 1, 1, 1.0, 0.0, 1.0, 0.45, 3, 0.25, 0.01)
+    config = read_paraformer_config(SEACO, VOCABULARY)
+    assert config.vocabulary == VOCABULARY
+    assert config.no_bias == 59
+    assert config.encoder == EncoderShape(560, 16, 4, 24, layers=3, taps=11, shift=0)
+    assert config.decoder == DecoderShape(16, 4, 24, attending=2, remembering=0, taps=11, shift=0)
+    assert config.predictor == PredictorShape(16, 1, 1, 1.0, 0.0, 1.0, 0.45, 3, 0.25, 0.01)
     # The configuration asks for four blocks and leaves out that six attend, which decides.
-    assert config.bias == DecoderShape(32, 4, 40, attending=6, remembering=0, taps=21, shift=0)
+    assert config.bias == DecoderShape(16, 4, 20, attending=6, remembering=0, taps=21, shift=0)
 
 
 def test_a_plain_model() -> None:
-    config = read_paraformer_config(PLAIN, 60)
+    config = read_paraformer_config(PLAIN, VOCABULARY)
     assert (config.bias, config.no_bias) == (None, None)
-    assert config.encoder == EncoderShape(560, 32, 2, 48, layers=2, taps=8, shift=0)
-    assert config.decoder == DecoderShape(32, 1, 48, attending=1, remembering=2, taps=6, shift=1)
-    assert config.predictor == PredictorShape(32, 2, 1, 0.9, 0.02, 1.0, 0.45, 0, 1.0, 0.0)
+    assert config.encoder == EncoderShape(560, 16, 2, 24, layers=2, taps=8, shift=0)
+    assert config.decoder == DecoderShape(16, 1, 24, attending=1, remembering=2, taps=6, shift=1)
+    assert config.predictor == PredictorShape(16, 2, 1, 0.9, 0.02, 1.0, 0.45, 0, 1.0, 0.0)
 
 
 def test_numbers_that_yaml_reads_as_texts(tmp_path: Path) -> None:
     path = changed(tmp_path, {"predictor_conf.noise_threshold2": "1e-4"})
-    assert read_paraformer_config(path, 60).predictor.upsampled_noise == 1e-4
+    assert read_paraformer_config(path, VOCABULARY).predictor.upsampled_noise == 1e-4
 
 
 def test_the_front_end_says_how_wide_a_frame_is(tmp_path: Path) -> None:
     path = changed(tmp_path, {"input_size": None, "frontend_conf.n_mels": 40})
-    assert read_paraformer_config(path, 60).encoder.inputs == 280
+    assert read_paraformer_config(path, VOCABULARY).encoder.inputs == 280
 
 
 @pytest.mark.parametrize(
@@ -77,20 +79,20 @@ def test_the_front_end_says_how_wide_a_frame_is(tmp_path: Path) -> None:
         ({"predictor": "CifPredictor"}, "CifPredictor"),
         ({"model_conf.bias_encoder_bid": True}, "bias_encoder_bid"),
         ({"model_conf.bias_encoder_type": "mean"}, "bias_encoder_type"),
-        ({"model_conf.inner_dim": 64}, "inner_dim"),
-        ({"model_conf.NO_BIAS": 60}, "NO_BIAS"),
+        ({"model_conf.inner_dim": 32}, "inner_dim"),
+        ({"model_conf.NO_BIAS": 61}, "NO_BIAS"),
         ({"model_conf": [1]}, "model_conf"),
         ({"encoder_conf.input_layer": "conv2d"}, "input_layer"),
         ({"encoder_conf.normalize_before": False}, "normalize_before"),
         ({"encoder_conf.selfattention_layer_type": "selfattn"}, "selfattention_layer_type"),
-        ({"encoder_conf.output_size": 33}, "heads"),
+        ({"encoder_conf.output_size": 17}, "heads"),
         ({"encoder_conf.num_blocks": 0}, "num_blocks"),
         ({"encoder_conf.num_blocks": 2.5}, "num_blocks"),
         ({"encoder_conf.num_blocks": "many"}, "num_blocks"),
         ({"encoder_conf.kernel_size": float("nan")}, "kernel_size"),
         ({"encoder_conf.sanm_shfit": 6}, "sanm_shfit"),
         ({"input_size": 561}, "561"),
-        ({"predictor_conf.idim": 31}, "idim"),
+        ({"predictor_conf.idim": 15}, "idim"),
         ({"predictor_conf.use_cif1_cnn": True}, "use_cif1_cnn"),
         ({"predictor_conf.upsample_type": "cnn_attn"}, "upsample_type"),
         ({"predictor_conf.upsample_times": 5}, "upsample_times"),
@@ -106,7 +108,7 @@ def test_what_is_not_supported_is_named(
 ) -> None:
     path = changed(tmp_path, changes)
     with pytest.raises(ModelIntegrityError, match=named) as caught:
-        read_paraformer_config(path, 60)
+        read_paraformer_config(path, VOCABULARY)
     assert caught.value.details["path"] == str(path)
 
 
@@ -115,9 +117,9 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, content: bytes) -> 
     path = tmp_path / "config.yaml"
     path.write_bytes(content)
     with pytest.raises(ModelIntegrityError):
-        read_paraformer_config(path, 60)
+        read_paraformer_config(path, VOCABULARY)
 
 
 def test_a_missing_configuration_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFileMissingError, match=r"config\.yaml"):
-        read_paraformer_config(tmp_path / "config.yaml", 60)
+        read_paraformer_config(tmp_path / "config.yaml", VOCABULARY)

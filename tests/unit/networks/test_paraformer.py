@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.golden.paraformer_files import PLAIN, SEACO
 from tests.unit.networks.golden import RECORDINGS, TOLERANCE, Float32, Golden, differences
 
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
@@ -18,7 +20,7 @@ from asr_core.networks.paraformer import EncoderGraph, ParaformerNetworks  # noq
 from asr_core.networks.seaco import SeacoNetworks  # noqa: E402
 
 BATCHES: list[Sequence[int]] = [RECORDINGS, *([number] for number in RECORDINGS)]
-NAMES = ("seaco_paraformer", "paraformer")
+KINDS = (SEACO, PLAIN)
 
 Run = Callable[..., tuple[Float32, ...]]
 
@@ -38,9 +40,9 @@ class _TracedEncoder(ms.nn.Cell):
 class Networks:
     """A golden model as graphs, each compiled once for all batches and times."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, folder: Path) -> None:
         ms.set_context(mode=ms.GRAPH_MODE)
-        self.golden = Golden(name)
+        self.golden = Golden(folder)
         config = self.golden.config
         self.cells = (
             SeacoNetworks(config, config.bias) if config.bias else ParaformerNetworks(config)
@@ -78,17 +80,17 @@ def _graph(cell: Any, *inputs: Any) -> Run:
 
 @pytest.fixture(scope="module")
 def seaco() -> Networks:
-    return Networks("seaco_paraformer")
+    return Networks(SEACO)
 
 
 @pytest.fixture(scope="module")
 def plain() -> Networks:
-    return Networks("paraformer")
+    return Networks(PLAIN)
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=KINDS, ids=lambda folder: folder.name)
 def networks(request: pytest.FixtureRequest, seaco: Networks, plain: Networks) -> Networks:
-    return seaco if request.param == "seaco_paraformer" else plain
+    return seaco if request.param == SEACO else plain
 
 
 def close(batch: Float32, expected: Sequence[Float32]) -> None:
@@ -165,10 +167,7 @@ def test_hotwords(seaco: Networks, count: int, which: Sequence[int]) -> None:
     close(attention[:, 0, 0], golden.each(f"filter.{count}", which))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_tensor_fills_one_parameter(
-    networks: Networks, name: str, request: pytest.FixtureRequest
-) -> None:
+def test_each_tensor_fills_one_parameter(networks: Networks) -> None:
     sources = networks.table.sources
     assert set(sources) == {parameter.name for parameter in networks.cells.get_parameters()}
     used = [source.tensor for source in sources.values()]

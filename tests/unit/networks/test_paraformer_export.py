@@ -2,58 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from asr_core.networks.graphs import position_encoding
 from asr_core.runtime.onnx import OnnxSession
+from tests.golden.paraformer_files import SEACO
 from tests.unit.networks.golden import RECORDINGS, TOLERANCE, Float32, Golden, differences
 
-ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
+pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
-from asr_core.models.checkpoint import load_into  # noqa: E402
-from asr_core.networks.export import (  # noqa: E402
-    export_graph,
-    write_hotword_embedder,
-    write_timestamp_head,
-)
-from asr_core.networks.graphs import position_encoding  # noqa: E402
-from asr_core.networks.seaco import SeacoNetworks  # noqa: E402
-
-FRAMES, TOKENS, WORDS = 13, 7, 11
-"""Sizes of the example that an export sees; no recording and no list has them."""
+Open = Callable[[str], OnnxSession]
 
 
 @pytest.fixture(scope="module")
 def golden() -> Golden:
-    return Golden("seaco_paraformer")
+    return Golden(SEACO)
 
 
-@pytest.fixture(scope="module")
-def cells(golden: Golden) -> SeacoNetworks:
-    ms.set_context(mode=ms.GRAPH_MODE)
-    assert golden.config.bias is not None
-    cells = SeacoNetworks(golden.config, golden.config.bias)
-    load_into(cells, golden.tensors, cells.name_table(), golden.folder / "model.pt")
-    return cells
-
-
-def planes(time: int, width: int, batch: int = 2) -> Float32:
-    return np.random.default_rng(time).normal(size=(batch, 1, time, width)).astype(np.float32)
-
-
-def mask(time: int) -> Float32:
-    return np.ones((2, 1, time, 1), np.float32)
-
-
-def session(
-    cell: Any, inputs: dict[str, np.ndarray], outputs: Sequence[str], folder: Path
-) -> OnnxSession:
-    export_graph(cell, inputs, outputs, folder / "graph.onnx")
-    return OnnxSession(folder / "graph.onnx", threads=1)
+@pytest.fixture
+def opened(seaco_fp32: Path) -> Open:
+    """Opens a graph; no recording and no list has the sizes that its export has seen."""
+    return lambda name: OnnxSession(seaco_fp32 / f"{name}.onnx", threads=1)
 
 
 def close(batch: Float32, expected: Sequence[Float32]) -> None:
@@ -61,13 +34,8 @@ def close(batch: Float32, expected: Sequence[Float32]) -> None:
     assert max(found.values()) <= TOLERANCE, found
 
 
-def test_encoder(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
-    inputs = {
-        "features": planes(FRAMES, 560),
-        "positions": planes(FRAMES, 560, batch=1),
-        "mask": mask(FRAMES),
-    }
-    graph = session(cells.encode, inputs, ["encoded", "alphas"], tmp_path)
+def test_encoder(opened: Open, golden: Golden) -> None:
+    graph = opened("encode")
     for which in (RECORDINGS, [1]):
         features = golden.planes("features", which, fill=3.0)
         found = graph.run(
@@ -81,15 +49,8 @@ def test_encoder(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
         close(found["alphas"], [array[:, np.newaxis] for array in golden.each("alphas", which)])
 
 
-def test_decoder(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
-    width = golden.config.decoder.width
-    inputs = {
-        "embeds": planes(TOKENS, width),
-        "token_mask": mask(TOKENS),
-        "memory": planes(FRAMES, width),
-        "memory_mask": mask(FRAMES),
-    }
-    graph = session(cells.decode, inputs, ["scores", "hidden"], tmp_path)
+def test_decoder(opened: Open, golden: Golden) -> None:
+    graph = opened("decode")
     for which in (RECORDINGS, [1]):
         found = graph.run(
             {
@@ -103,18 +64,8 @@ def test_decoder(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
         close(found["hidden"], golden.each("hidden", which))
 
 
-def test_hotwords(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
-    width = golden.config.decoder.width
-    inputs = {
-        "embeds": planes(TOKENS, width),
-        "hidden": planes(TOKENS, width),
-        "token_mask": mask(TOKENS),
-        "words": planes(WORDS, width),
-        "word_mask": mask(WORDS),
-    }
-    bias = session(cells.bias, inputs, ["scores"], tmp_path)
-    del inputs["embeds"]
-    filtering = session(cells.hotword_filter(), inputs, ["attention"], tmp_path)
+def test_hotwords(opened: Open, golden: Golden) -> None:
+    bias, filtering = opened("bias"), opened("filter")
     for which in (RECORDINGS, [1]):
         for count in (1, 60):
             words = np.tile(golden.stage(f"words.{count}.embedded"), (len(which), 1, 1, 1))
@@ -130,9 +81,8 @@ def test_hotwords(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
             close(bias.run(given)["scores"], golden.each(f"bias.{count}", which))
 
 
-def test_times(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
-    write_timestamp_head(cells.times, tmp_path / "times.onnx")
-    graph = OnnxSession(tmp_path / "times.onnx", threads=1)
+def test_times(opened: Open, golden: Golden) -> None:
+    graph = opened("times")
     for which in (RECORDINGS, [1]):
         expected = golden.each("us_alphas", which)
         counts = np.array([len(array) for array in expected])
@@ -148,9 +98,8 @@ def test_times(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
             assert not row[count:].any()
 
 
-def test_hotwords_are_embedded(cells: SeacoNetworks, golden: Golden, tmp_path: Path) -> None:
-    write_hotword_embedder(cells.embed, tmp_path / "embed.onnx")
-    graph = OnnxSession(tmp_path / "embed.onnx", threads=1)
+def test_hotwords_are_embedded(opened: Open, golden: Golden) -> None:
+    graph = opened("embed")
     for count in (1, 5, 60):
         tokens = golden.stage(f"words.{count}.tokens").astype(np.int32)
         embedded = graph.run({"tokens": tokens})["embedded"]

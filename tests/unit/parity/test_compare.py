@@ -14,10 +14,8 @@ import pytest
 import soundfile
 
 from asr_core.cli.main import main
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.graph_folder import graph_file, read_graph_folder, write_graph_manifest
-from tests.golden.paraformer_files import SEACO, quantize
-from tests.unit.models.conversion import source_folder
+from tests.golden.paraformer_files import PLAIN, SEACO, quantize
 from tests.unit.parity.pages import checked_page
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
@@ -37,6 +35,11 @@ STAGES = [
     "bias.scores",
     *(f"run.{name}" for name in ("embeds", "scores", "us_alphas")),
 ]
+PLAIN_STAGES = [
+    *(f"encode.{name}" for name in ("encoders0.0", "encoders.0", "encoded", "alphas")),
+    *(f"decode.{name}" for name in ("decoders.0", "decoders2.0", "decoders2.1", "decoders3.0")),
+    *("decode.hidden", "decode.scores", "run.embeds", "run.scores"),
+]
 
 Document = dict[str, Any]
 
@@ -46,15 +49,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("compare")
 
 
-@pytest.fixture(scope="module")
-def source(places: Path) -> Path:
-    return source_folder(places / "seaco")
-
-
-@pytest.fixture(scope="module")
-def exact(source: Path) -> Path:
-    target = source.with_name("exact")
-    return convert_to_onnx(source, target, OnnxOptions("fp32", buckets=(FRAMES,)))
+@pytest.fixture
+def exact(seaco_sized: Path) -> Path:
+    return seaco_sized
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +121,9 @@ def spoiled(name: str, share: float = 0.05) -> Callable[[Any], None]:
 
 
 def test_own_graphs_equal_the_checkpoint(
-    compared: Callable[..., tuple[int, Document, str]], source: Path, exact: Path
+    compared: Callable[..., tuple[int, Document, str]], exact: Path
 ) -> None:
-    code, document, shown = compared(source, exact)
+    code, document, shown = compared(SEACO, exact)
     assert code == 0
     assert document["passed"] is True
     assert document["first_failed"] is None
@@ -152,7 +149,7 @@ def test_own_graphs_equal_the_checkpoint(
     [
         ("encode", "encode.encoder.encoders.0.feed_forward.w_1.weight", "encode.encoders.0"),
         ("encode", "encode.predictor.cif_output.weight", "encode.alphas"),
-        ("decode", "decode.decoder.decoders.1.src_attn.linear_q.weight", "decode.decoders.1"),
+        ("decode", "decode.decoder.decoders.0.src_attn.linear_q.weight", "decode.decoders.0"),
         ("decode", "decode.output_layer.weight", "decode.scores"),
         ("times", "cut_w", "times.us_alphas"),
         ("embed", "table", "embed.embedded"),
@@ -162,29 +159,32 @@ def test_own_graphs_equal_the_checkpoint(
 def test_a_spoiled_weight_is_found(
     compared: Callable[..., tuple[int, Document, str]],
     exact: Path,
+    plain_fp32: Path,
     tmp_path: Path,
     graph: str,
     weight: str,
     stage: str | None,
 ) -> None:
-    other = changed(exact, tmp_path / "spoiled", graph, spoiled(weight))
-    code, document, shown = compared(exact, other, "--limit", "tokens=none")
+    folder, stages = exact, STAGES
+    if graph in ("encode", "decode"):  # the smaller model has them too
+        folder, stages = plain_fp32, PLAIN_STAGES
+    other = changed(folder, tmp_path / "spoiled", graph, spoiled(weight))
+    code, document, shown = compared(folder, other, "--limit", "tokens=none")
     expected = stage or "bias.embeds.decoders.2"
     assert code == 1
     assert document["first_failed"] == expected
     assert expected in shown.splitlines()[-1]
     # Each graph gets the reference's inputs: what comes before stays equal, bit for bit.
-    before = STAGES[: STAGES.index(expected)]
+    before = stages[: stages.index(expected)]
     assert all(named(document)[name]["max_abs"] == 0 for name in before)
-    others = [name for name in STAGES if not name.startswith((f"{graph}.", "run."))]
+    others = [name for name in stages if not name.startswith((f"{graph}.", "run."))]
     assert all(named(document)[name]["max_abs"] == 0 for name in others)
 
 
 def test_eight_bits_have_limits_of_their_own(
-    compared: Callable[..., tuple[int, Document, str]], source: Path, exact: Path, places: Path
+    compared: Callable[..., tuple[int, Document, str]], exact: Path, seaco_int8: Path
 ) -> None:
-    eight_bits = convert_to_onnx(source, places / "int8")
-    code, document, shown = compared(exact, eight_bits)
+    code, document, shown = compared(exact, seaco_int8)
     layers = named(document)
     assert list(layers) == STAGES
     assert document["other"]["precision"] == "int8"
@@ -200,15 +200,15 @@ def test_eight_bits_have_limits_of_their_own(
 
 
 def test_limits_are_arguments(
-    compared: Callable[..., tuple[int, Document, str]], exact: Path, tmp_path: Path
+    compared: Callable[..., tuple[int, Document, str]], plain_fp32: Path, tmp_path: Path
 ) -> None:
     weight = "encode.encoder.encoders0.0.feed_forward.w_1.weight"
-    other = changed(exact, tmp_path / "other", "encode", spoiled(weight, 1e-3))
+    other = changed(plain_fp32, tmp_path / "other", "encode", spoiled(weight, 1e-3))
     free = ("--limit", "max_abs=none", "--limit", "tokens=0")
-    code, document, _ = compared(exact, other, *free)
+    code, document, _ = compared(plain_fp32, other, *free)
     assert code == 0
     assert named(document)["encode.encoders0.0"]["max_abs"] > 1e-4
-    code, document, _ = compared(exact, other, *free, "--limit", "mean_abs=1e-9")
+    code, document, _ = compared(plain_fp32, other, *free, "--limit", "mean_abs=1e-9")
     assert (code, document["first_failed"]) == (1, "encode.encoders0.0")
 
 
@@ -224,30 +224,21 @@ def test_graphs_of_one_size(
 
 
 def test_a_plain_paraformer(
-    compared: Callable[..., tuple[int, Document, str]], places: Path
+    compared: Callable[..., tuple[int, Document, str]], plain_fp32: Path
 ) -> None:
-    plain = source_folder(places / "plain", "Paraformer")
-    graphs = convert_to_onnx(plain, places / "plain_exact", OnnxOptions("fp32"))
-    code, document, _ = compared(plain, graphs)
+    code, document, _ = compared(PLAIN, plain_fp32)
     assert code == 0
-    encoder = ("encoders0.0", "encoders.0", "encoded", "alphas")
-    decoder = ("decoders.0", "decoders2.0", "decoders2.1", "decoders3.0", "hidden", "scores")
-    assert list(named(document)) == [
-        *(f"encode.{name}" for name in encoder),
-        *(f"decode.{name}" for name in decoder),
-        "run.embeds",
-        "run.scores",
-    ]
+    assert list(named(document)) == PLAIN_STAGES
 
 
 def test_what_funasr_exports(
-    compared: Callable[..., tuple[int, Document, str]], tmp_path: Path
+    compared: Callable[..., tuple[int, Document, str]], exact: Path, tmp_path: Path
 ) -> None:
     both = quantize(SEACO, tmp_path / "both")
-    code, document, shown = compared(SEACO, SEACO / "model.onnx")
+    code, document, shown = compared(exact, SEACO / "model.onnx")
     assert code == 0
     layers = named(document)
-    seen = {f"encode.{name}" for name in ["encoders0.0", "encoders.0", "encoded", "alphas"]}
+    seen = {f"encode.{name}" for name in [*ENCODER, "encoded", "alphas"]}
     seen |= {f"decode.{name}" for name in [*DECODER, "hidden"]}
     seen |= {"run.embeds", "run.scores", "run.us_alphas"}
     assert {name for name, layer in layers.items() if layer["values"]} == seen
@@ -276,7 +267,10 @@ def test_wrong_folders(exact: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     said = wrong_call([exact, empty], capsys)
     assert all(name in said for name in ("config.yaml", "tokens.json", "am.mvn", "model.pt"))
     assert "model.pt" in wrong_call([tmp_path / "nowhere", exact], capsys)
-    assert str(SEACO) in wrong_call([exact, SEACO / "model.onnx"], capsys)
+    other = Path(shutil.copytree(SEACO, tmp_path / "other"))
+    tokens = json.loads((other / "tokens.json").read_text(encoding="utf-8"))
+    (other / "tokens.json").write_text(json.dumps(tokens[::-1]), encoding="utf-8")
+    assert str(other) in wrong_call([exact, other / "model.onnx"], capsys)
     text = tmp_path / "notes.txt"
     text.write_text("no model", encoding="utf-8")
     assert "model.onnx" in wrong_call([exact, text], capsys)

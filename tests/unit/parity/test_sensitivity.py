@@ -11,7 +11,6 @@ import onnx
 import pytest
 
 from asr_core.errors import ConvertError
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.funasr_folder import open_folder
 from asr_core.models.quantize import DEFAULT_KEPT, Method, operators_of
 from asr_core.networks.config import read_paraformer_config
@@ -19,16 +18,13 @@ from asr_core.parity.material import SAMPLE, batches
 from asr_core.parity.probe import Inputs
 from asr_core.parity.sensitivity import Effect, PartEffect, SensitivityMeter, part_of
 from asr_core.parity.sensitivity_report import COLUMNS, to_html, to_table
-from tests.unit.models.conversion import source_folder
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
 
 @pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sensitivity")
-    source = source_folder(folder / "model", "Paraformer")
-    return convert_to_onnx(source, folder / "out", OnnxOptions("fp32"))
+def graphs(plain_fp32: Path) -> Path:
+    return plain_fp32
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from asr_core.runtime.session import Array, TensorSpec, check_inputs
 from tests.golden.paraformer_files import PLAIN
 
 WIDTH = 4
+DECODER = ("decoders.0", "decoders2.0", "decoders2.1", "decoders3.0", "hidden")
 NORMS = ("encode.encoder.encoders0.0.norm1", "encode.encoder.encoders.0.norm1", "x.after_norm")
 
 
@@ -93,7 +94,7 @@ def test_funasr_blocks() -> None:
     stages = tap_funasr_graph(model)
     assert set(stages.values()) == {
         *(f"encode.{name}" for name in ("encoders0.0", "encoders.0", "encoded", "alphas")),
-        *(f"decode.{name}" for name in ("decoders.0", "decoders.1", "decoders3.0", "hidden")),
+        *(f"decode.{name}" for name in DECODER),
         "run.embeds",
     }
     assert len(model.graph.output) == count + len(stages)

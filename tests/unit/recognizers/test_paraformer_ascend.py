@@ -24,7 +24,6 @@ from asr_core.errors import (
     RecognitionError,
     SessionClosedError,
 )
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.graph_folder import (
     graph_file,
     read_graph_folder,
@@ -41,7 +40,6 @@ from asr_core.runtime.pool import loss_in
 from asr_core.runtime.session import Float32
 from tests.fakes.ascend_folder import SIZES, ascend_folder
 from tests.fakes.simulation import simulated
-from tests.golden.paraformer_files import PLAIN, SEACO
 from tests.golden.paraformer_onnx_material import hotwords, recordings
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed")
@@ -54,12 +52,8 @@ SHORT = [one for one in WAVEFORMS.values() if len(one) <= 64 * FRAME_SAMPLES][:1
 
 
 @pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    work = tmp_path_factory.mktemp("converted")
-    return {
-        "seaco": convert_to_onnx(SEACO, work / "seaco", OnnxOptions(precision="fp32")),
-        "plain": convert_to_onnx(PLAIN, work / "plain", OnnxOptions(precision="fp32")),
-    }
+def graphs(seaco_fp32: Path, plain_fp32: Path) -> Mapping[str, Path]:
+    return {"seaco": seaco_fp32, "plain": plain_fp32}
 
 
 @pytest.fixture(scope="module")

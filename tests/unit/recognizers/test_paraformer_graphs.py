@@ -23,7 +23,6 @@ from asr_core.errors import (
     SessionClosedError,
     UsageError,
 )
-from asr_core.models.convert import OnnxOptions, convert_to_onnx
 from asr_core.models.funasr_folder import open_folder
 from asr_core.models.graph_folder import (
     graph_file,
@@ -57,14 +56,9 @@ def opened(folder: Path, runtime: str = "auto", threads: int = 1) -> ParaformerR
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+def folders(seaco_fp32: Path, seaco_int8: Path, plain_fp32: Path) -> Mapping[str, Path]:
     """Converted folders: of the model with hotwords in both precisions, and of the plain one."""
-    work = tmp_path_factory.mktemp("converted")
-    return {
-        "fp32": convert_to_onnx(SEACO, work / "seaco", OnnxOptions(precision="fp32")),
-        "int8": convert_to_onnx(SEACO, work / "small", OnnxOptions(precision="int8")),
-        "plain": convert_to_onnx(PLAIN, work / "plain", OnnxOptions(precision="fp32")),
-    }
+    return {"fp32": seaco_fp32, "int8": seaco_int8, "plain": plain_fp32}
 
 
 @pytest.fixture(scope="module")
@@ -367,7 +361,7 @@ def test_graphs_of_a_model_of_another_size_are_refused(
 ) -> None:
     folder = Path(shutil.copytree(folders["fp32"], tmp_path / "seaco"))
     config = (folder / "config.yaml").read_text(encoding="utf-8")
-    (folder / "config.yaml").write_text(config.replace("24", "48"), encoding="utf-8")
+    (folder / "config.yaml").write_text(config.replace(": 16\n", ": 32\n"), encoding="utf-8")
     with pytest.raises(ModelIntegrityError):
         opened(folder)
 
