@@ -353,6 +353,10 @@
         this.render();
       }
       this.render();
+      const entry = this.entry(index);
+      const sight = this.sight();
+      // The box itself may reach beyond the window.
+      if (entry && sight && (this.top(index) < sight[0] || this.top(index + 1) > sight[1])) entry.node.scrollIntoView({ block: "nearest" });
     }
 
     focus(index) {

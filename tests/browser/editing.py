@@ -9,7 +9,7 @@ from typing import Any
 from asr_core.results import Sentence
 from asr_core.settings import Settings
 from tests.application import Application
-from tests.browser.actions import expect, lines, open_entry
+from tests.browser.actions import PATIENCE_MS, expect, lines, search
 from tests.seeding import MEETING, finish, open_history, queue, transcript, write_tone
 
 HOURS_MS = 18_000_000
@@ -37,8 +37,12 @@ def stored(settings: Settings, recording_id: str) -> tuple[Sentence, ...]:
 
 def open_editor(page: Any, name: str) -> Any:
     """Open a recording of the history and wait until it can be edited. Returns the panel."""
-    panel = open_entry(page, name)
-    expect(page.locator("#history-transcript .tl-editable")).to_be_visible()
+    entries = search(page, name)
+    expect(entries).to_have_count(1, timeout=PATIENCE_MS)
+    entries.locator(".tl-entry-open").click()
+    panel = page.locator("#history-transcript")
+    expect(panel.locator(".tl-name")).to_have_text(name, timeout=PATIENCE_MS)
+    expect(panel.locator(".tl-editable")).to_be_visible(timeout=PATIENCE_MS)
     return panel
 
 
