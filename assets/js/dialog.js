@@ -88,7 +88,7 @@
         else return;
         event.preventDefault();
       } });
-    setTimeout(() => {
+    queueMicrotask(() => { // in the page by then, and before the next key
       field.focus();
       const dot = name.lastIndexOf(".");
       field.setSelectionRange(0, dot > 0 ? dot : name.length);

@@ -31,6 +31,8 @@
     }
 
     show(rows, { deleted, binDays }) {
+      this.late = this.renaming ? [rows, { deleted, binDays }] : null;
+      if (this.late) return; // not under the hands of whoever types a name
       const focused = this.root.contains(document.activeElement);
       const id = this.rows[this.at] && this.rows[this.at].id;
       this.deleted = deleted;
@@ -53,6 +55,7 @@
 
     /** Draw rows again that are now otherwise. */
     change(changed) {
+      if (this.renaming) return; // the list that follows brings them
       const fresh = new Map(changed.map((row) => [row.id, row]));
       this.rows.forEach((row, index) => {
         const now = fresh.get(row.id);
@@ -196,10 +199,13 @@
     rename(index) {
       const row = this.rows[index];
       const node = this.nodes[index];
+      this.renaming = true;
       const back = (name) => {
         const focused = node.contains(document.activeElement);
-        if (this.nodes[index] === node) this.redraw(index, row);
-        if (focused) this.focus(index);
+        this.renaming = false;
+        this.redraw(index, row);
+        if (this.late) this.show(...this.late);
+        if (focused) this.focus(this.at);
         if (name) this.on.rename(row, name);
       };
       node.querySelector(".tl-entry-name").replaceWith(nameField(row.name, t("history.rename"), back));

@@ -67,7 +67,11 @@
       if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
       else if ((event.key === "Enter" || event.key === "," || event.key === "，") && (active >= 0 || typed)) choose(active >= 0 ? list.children[active].dataset.name : typed);
       else if (event.key === "Enter") return;
-      else if (event.key === "Escape" && !list.hidden) close();
+      else if (event.key === "Escape") {
+        close();
+        if (!typed) return; // then it closes the window around it, too
+        field.value = "";
+      }
       else return;
       event.preventDefault();
       event.stopPropagation();

@@ -81,7 +81,18 @@ def test_the_case_of_a_tag_can_be_changed(archive: Archive, done: list[str]) -> 
     assert archive.entry(done[0]).tags == ("TODO",)
 
 
-@pytest.mark.parametrize(("name", "reason"), [(" \n", "tag_empty"), ("长" * 51, "tag_long")])
+@pytest.mark.parametrize("name", ["👩\u200d💻 研发", "می\u200cخواهم"])
+def test_emoji_and_words_of_joined_parts_stay_whole(
+    archive: Archive, done: list[str], name: str
+) -> None:
+    archive.tag(done[:1], [name])
+    assert archive.entry(done[0]).tags == (name,)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [(" \n", "tag_empty"), ("\u200d \u200c", "tag_empty"), ("长" * 51, "tag_long")],
+)
 def test_a_tag_needs_a_short_name(
     archive: Archive, done: list[str], name: str, reason: str
 ) -> None:
