@@ -19,7 +19,7 @@
   }
 
   /**
-   * `on` has `state(word)` (saving, saved, offline), `applied(answer, data)`, `refused(error)` and
+   * `on` has `state(word)` (saving, saved, offline), `applied(answer, data, session)`, `refused(error)` and
    * `conflict(error, data)`, which resolves to whether to try again.
    */
   class EditLog {
@@ -31,8 +31,9 @@
       this.waiting = 0;
     }
 
-    start(recording, where) {
-      this.session = { recording, stamp: where.stamp, can_undo: where.can_undo, can_redo: where.can_redo, closed: false };
+    /** `lines` are the sentences that edits are about; they follow every answer. */
+    start(recording, where, lines) {
+      this.session = { recording, lines, stamp: where.stamp, can_undo: where.can_undo, can_redo: where.can_redo, closed: false };
     }
 
     /** What is under way goes on; its answers are no longer for the page. */
@@ -67,8 +68,9 @@
     }
 
     /**
-     * Make an edit once those before it are done. `make()` tells its data at that moment, or
-     * nothing if there is nothing to do any more. Resolves to the answer, or `null`.
+     * Make an edit once those before it are done. `make(session)` tells its data at that moment, or
+     * nothing if there is nothing to do any more. Resolves to the answer, or `null`, also where
+     * the page shows another transcript by then.
      */
     run(make) {
       const { session } = this;
@@ -83,12 +85,12 @@
 
     async send(session, make) {
       for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
-        const data = make();
+        const data = make(session);
         if (!data) return null;
-        this.on.state("saving");
+        if (!session.closed) this.on.state("saving");
         const answer = await this.ask({ recording: session.recording, stamp: session.stamp, ...data });
         if (answer === undefined) {
-          this.on.state("offline");
+          if (!session.closed) this.on.state("offline");
           await pause(wait);
           continue;
         }
@@ -104,9 +106,9 @@
 
     applied(session, answer, data) {
       Object.assign(session, { stamp: answer.stamp, can_undo: answer.can_undo, can_redo: answer.can_redo });
-      if (!session.closed) this.on.applied(answer, data);
-      this.on.state("saved");
-      return answer;
+      this.on.applied(answer, data, session);
+      if (!session.closed) this.on.state("saved");
+      return session.closed ? null : answer;
     }
   }
 

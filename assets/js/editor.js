@@ -14,7 +14,7 @@
       this.drafts = new Set(); // whose saves are under way, and the one above
       this.log = new EditLog(host.server, {
         state: (word) => this.state(word),
-        applied: (answer, data) => this.applied(answer, data),
+        applied: (answer, data, session) => this.applied(answer, data, session),
         refused: (error) => this.refused(error),
         conflict: (error, data) => this.conflict.meet(error, data),
       });
@@ -70,7 +70,7 @@
         if (fresh && !fresh.error && this.host.view === view) this.host.update(fresh);
         return;
       }
-      this.log.start(recording, where);
+      this.log.start(recording, where, this.host.lines);
       this.tools.hidden = false;
       this.saved.textContent = "";
       this.host.setEditable(true);
@@ -250,8 +250,8 @@
       const { base } = draft;
       draft.base = text; // what the server is about to have
       this.drafts.add(draft);
-      const answer = await this.log.run(() => {
-        const position = this.host.lines.indexOf(draft.line);
+      const answer = await this.log.run(({ lines }) => {
+        const position = lines.indexOf(draft.line);
         this.saving = draft;
         return position < 0 ? null : { op: "text", position, text, base };
       });
@@ -279,16 +279,18 @@
       window.tinglu.say(text);
     }
 
-    applied(answer, data) {
+    applied(answer, data, session) {
       const { list } = this.host;
       for (const [first, removed, fresh] of answer.changes) {
-        const old = list.lines.slice(first, first + removed);
+        const old = session.lines.slice(first, first + removed);
         for (const draft of this.drafts) {
           const place = old.indexOf(draft.line);
           if (place >= 0) draft.line = removed === fresh.length ? fresh[place] : null;
         }
-        list.splice(first, removed, fresh);
+        if (session.closed) session.lines.splice(first, removed, ...fresh);
+        else list.splice(first, removed, fresh);
       }
+      if (session.closed) return;
       if (this.draft && !this.draft.line) {
         this.draft.base = this.text(); // the sentence is gone
         this.end();
@@ -348,8 +350,8 @@
       if (!chosen) return;
       const text = this.text();
       this.flush();
-      const answer = await this.log.run(() => {
-        const position = this.host.lines.indexOf(draft.line);
+      const answer = await this.log.run(({ lines }) => {
+        const position = lines.indexOf(draft.line);
         return position < 0 ? null : { op: "split", position, offset: caret.toCharacters(text, chosen[0]) };
       });
       if (answer) this.begin(answer.changes[0][0] + 1);
@@ -363,8 +365,8 @@
       const line = lines[index];
       const { typing } = this;
       this.flush(true);
-      const answer = await this.log.run(() => {
-        const position = this.host.lines.indexOf(before);
+      const answer = await this.log.run(({ lines }) => {
+        const position = lines.indexOf(before);
         return position < 0 ? null : { op: "merge", position, count: 2 };
       });
       if (!answer || !line) return;
@@ -385,8 +387,8 @@
       const words = (chosen.length ? chosen : doubtful).map((one) => one.piece);
       if (words.length) {
         const { typing } = this;
-        const answer = await this.log.run(() => {
-          const position = this.host.lines.findIndex((other) => other === line || (other.start === line.start && other.who === line.who));
+        const answer = await this.log.run(({ lines }) => {
+          const position = lines.findIndex((other) => other === line || (other.start === line.start && other.who === line.who));
           return position < 0 ? null : { op: "confirm", position, first: words[0][4], last: words[words.length - 1][4] };
         });
         if (!answer) return;
@@ -418,8 +420,8 @@
     async drop(position, first) {
       this.flush();
       const line = this.host.lines[position];
-      await this.log.run(() => {
-        const place = this.host.lines.indexOf(line);
+      await this.log.run(({ lines }) => {
+        const place = lines.indexOf(line);
         return place < 0 ? null : { op: "drop", position: place, first };
       });
     }

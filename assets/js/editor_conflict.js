@@ -62,6 +62,7 @@
       editor.stash();
       host.view = { ...host.view, ...view };
       host.list.show(view.lines, true);
+      editor.log.session.lines = host.lines;
       host.list.at = Math.min(Math.max(0, active), view.lines.length - 1);
       host.draw();
       editor.drawUndo();

@@ -31,7 +31,7 @@
       this.previewButton = button("find.preview", () => this.preview());
       this.applyButton = button("find.replace_all", () => this.replaceAll(), { class: "tl-button tl-strong" });
       this.list = el("ol", { class: "tl-preview", "aria-label": t("find.preview") });
-      this.told = el("p", { class: "tl-meta", role: "status" });
+      this.told = el("p", { class: "tl-told", role: "status" });
       this.root = el("section", { class: "tl-find tl-box", "aria-label": t("find") },
         el("div", { class: "tl-find-row" }, this.query, this.count,
           button("find.back", () => this.step(-1), { text: "↑", "aria-label": t("find.back"), title: t("find.back") }),

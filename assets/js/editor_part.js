@@ -28,7 +28,7 @@
       this.model = el("select", { class: "tl-select", "aria-label": t("part.model") });
       this.form = el("form", { class: "tl-find-row tl-again", hidden: true, onsubmit: (event) => this.start(event) },
         this.hotwords, this.model, el("button", { class: "tl-button tl-strong", text: t("part.start") }));
-      this.told = el("p", { class: "tl-meta", role: "status" });
+      this.told = el("p", { class: "tl-told", role: "status" });
       this.proposal = el("div", { class: "tl-conflict-texts" });
       this.accept = button("part.accept", () => this.take(), { class: "tl-button tl-strong" });
       this.reject = button("part.reject", () => this.dismiss());
@@ -124,8 +124,8 @@
     async merge() {
       const [first, last] = this.host.list.range;
       const line = this.host.lines[first];
-      const answer = await this.editor.log.run(() => {
-        const position = this.host.lines.indexOf(line);
+      const answer = await this.editor.log.run(({ lines }) => {
+        const position = lines.indexOf(line);
         return position < 0 ? null : { op: "merge", position, count: last - first + 1 };
       });
       if (!answer) return;

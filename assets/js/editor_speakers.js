@@ -71,8 +71,8 @@
       const [first, last] = this.paragraph(this.index);
       const line = this.host.lines[first];
       this.finish();
-      await this.editor.log.run(() => {
-        const position = this.host.lines.indexOf(line);
+      await this.editor.log.run(({ lines }) => {
+        const position = lines.indexOf(line);
         return position < 0 ? null : { op: "speaker", position, count: last - first + 1, speaker };
       });
     }

@@ -10,7 +10,7 @@
       this.editor = editor;
       this.name = el("input", { type: "text", class: "tl-field", maxlength: 100, placeholder: t("versions.name"), "aria-label": t("versions.name"), autocomplete: "off" });
       this.list = el("ul", { class: "tl-version-list", "aria-label": t("versions") });
-      this.told = el("p", { class: "tl-meta", role: "status" });
+      this.told = el("p", { class: "tl-told", role: "status" });
       this.changes = el("ol", { class: "tl-preview", "aria-label": t("versions.changes") });
       const form = el("form", { class: "tl-find-row", onsubmit: (event) => this.keep(event) }, this.name, el("button", { class: "tl-button", text: t("versions.keep") }));
       this.root = el("section", { class: "tl-box", "aria-label": t("versions"), hidden: true },

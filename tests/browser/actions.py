@@ -23,6 +23,16 @@ def lines(page: Any, panel: str = "file") -> Any:
     return page.locator(f"#{panel}-transcript .tl-line")
 
 
+def line_count(page: Any, panel: str = "file") -> int:
+    """All sentences of a transcript; the page holds those in sight only."""
+    return int(lines(page, panel).first.get_attribute("aria-setsize"))
+
+
+def line_at(page: Any, index: int, panel: str = "file") -> Any:
+    """A sentence by its place in the transcript."""
+    return page.locator(f"#{panel}-transcript .tl-line[data-index='{index}']")
+
+
 def transcribe(page: Any, path: Path) -> None:
     page.locator("#file-upload input[type=file]").set_input_files(path)
     expect(page.locator("#file-upload .file-preview")).to_be_visible()

@@ -16,6 +16,8 @@ from tests.browser.actions import (
     PATIENCE_MS,
     colours,
     expect,
+    line_at,
+    line_count,
     lines,
     open_entry,
     playing_between,
@@ -128,9 +130,9 @@ def test_running_job_survives_a_reload_and_keeps_its_text_when_cancelled(
     panel.get_by_role("button", name="取消").click()
     expect(panel.locator(".tl-is-partial")).to_be_visible(timeout=PATIENCE_MS)
     expect(panel.locator(".tl-note")).to_contain_text("任务被取消")
-    kept = lines(page).count()
+    kept = line_count(page)
     open_entry(page, long_recording.name)
-    expect(lines(page, "history")).to_have_count(kept)
+    expect(lines(page, "history").first).to_have_attribute("aria-setsize", str(kept))
 
 
 def test_closed_page_loses_nothing_and_another_browser_takes_the_job_up(
@@ -162,16 +164,16 @@ def test_job_is_paused_goes_on_is_cancelled_and_tried_again(
     expect(lines(page).first).to_be_visible(timeout=PATIENCE_MS)
     panel.locator("[data-action=pause]").click()
     expect(panel.locator(".tl-is-paused")).to_be_visible(timeout=PATIENCE_MS)
-    kept = lines(page).count()
+    kept = line_count(page)
     expect(panel.locator(".tl-meta")).to_contain_text("已转写")
     expect(page).to_have_title(f"已暂停 · {long_recording.name} — 听录")
     panel.locator("[data-action=resume]").click()
-    expect(lines(page).nth(kept)).to_be_visible(timeout=PATIENCE_MS)
+    expect(line_at(page, kept)).to_be_visible(timeout=PATIENCE_MS)
     panel.locator("[data-action=cancel]").click()
     expect(panel.locator(".tl-is-partial")).to_be_visible(timeout=PATIENCE_MS)
-    kept = lines(page).count()
+    kept = line_count(page)
     panel.locator("[data-action=retry]").click()
-    expect(lines(page).nth(kept)).to_be_visible(timeout=PATIENCE_MS)
+    expect(line_at(page, kept)).to_be_visible(timeout=PATIENCE_MS)
     panel.locator("[data-action=cancel]").click()
     expect(panel.locator(".tl-is-partial")).to_be_visible(timeout=PATIENCE_MS)
 

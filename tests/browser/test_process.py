@@ -13,6 +13,7 @@ from tests.application import Application, unused_port
 from tests.browser.actions import (
     PATIENCE_MS,
     expect,
+    line_count,
     lines,
     open_entry,
     return_to,
@@ -36,7 +37,7 @@ def test_killed_server_goes_on_with_the_job_and_the_page_finds_it_again(
     return_to(page, application.url)
     expect(panel.locator(".tl-is-done")).to_be_visible(timeout=PATIENCE_MS)
     expect(panel.locator(".tl-name")).to_have_text("例会.flac")
-    assert lines(page).count() >= 12
+    assert line_count(page) >= 12
 
 
 def test_a_record_is_found_in_the_history_after_a_restart(
