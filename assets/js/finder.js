@@ -88,8 +88,32 @@
     /** Whoever comes back to the tab gets the list as it is now. */
     seen() {
       const away = !this.root.offsetParent;
-      if (this.away && !away) this.refresh();
+      if (this.away && !away) this.renew();
       this.away = away;
+    }
+
+    /** The list, and what there is to filter by. */
+    renew() {
+      this.refresh();
+      this.stale = true;
+      this.sift();
+    }
+
+    sift() {
+      if (this.sifting || !this.stale) return;
+      this.sifting = true;
+      this.stale = false;
+      this.send("sift", {}, (view) => {
+        this.sifting = false;
+        if (view.facets) this.showFacets(view.facets);
+        this.sift();
+      });
+    }
+
+    showFacets(facets) {
+      this.facets = facets;
+      this.sieve.show(facets);
+      this.binItem.textContent = facets.deleted ? t("history.menu.bin_count", { count: facets.deleted }) : t("history.menu.bin");
     }
 
     // Asking for the list: one at a time, and after it the newest that was wanted meanwhile.
@@ -115,7 +139,7 @@
       this.serial += 1;
       this.looking = this.serial;
       this.asked = this.field.value.trim();
-      this.trigger("look", { serial: this.serial, query: this.asked, filters: this.filters(), sort: this.sort.value, cursor: this.cursors[this.cursors.length - 1], facets: true });
+      this.trigger("look", { serial: this.serial, query: this.asked, filters: this.filters(), sort: this.sort.value, cursor: this.cursors[this.cursors.length - 1] });
       clearTimeout(this.slow);
       this.slow = setTimeout(() => this.root.classList.add("tl-busy"), SLOW_MS);
       clearTimeout(this.lost);
@@ -146,7 +170,6 @@
         return;
       }
       this.view = view;
-      if (view.facets) this.sieve.show(view.facets);
       this.entries.show(view.rows, { deleted: this.deleted, binDays: view.bin_days });
       this.entries.light(this.opened);
       if (this.focusAt !== undefined) this.entries.focus(this.focusAt);
@@ -199,6 +222,10 @@
       if (answer.changed) {
         this.entries.change(answer.changed);
         find(this.about).changed(answer.changed);
+      }
+      if (answer.tags) {
+        this.stale = true;
+        this.sift();
       }
       return answer;
     }
@@ -301,7 +328,6 @@
       this.range.textContent = t("history.range", { first: page * PAGE + 1, last: page * PAGE + view.rows.length });
       this.back.disabled = !page;
       this.next.disabled = !view.cursor;
-      this.binItem.textContent = view.facets && view.facets.deleted ? t("history.menu.bin_count", { count: view.facets.deleted }) : t("history.menu.bin");
       this.drawBar();
     }
 

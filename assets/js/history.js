@@ -52,7 +52,7 @@
       for (const id of gone) this.picked.delete(id);
       if (chosen.all) this.pick(null, false);
       if (gone.includes(this.opened)) this.unopen(this.opened);
-      this.refresh();
+      this.renew();
     }
 
     async undo() {
@@ -69,7 +69,7 @@
       for (const id of answer.restored) this.picked.delete(id);
       if (chosen.all) this.pick(null, false);
       toast(t("history.restored", { count: answer.restored.length }));
-      this.refresh();
+      this.renew();
     }
 
     purge(ids, name = "") {
@@ -103,7 +103,7 @@
       if (!known) return;
       tagSelection(count, known.tags, async (change) => {
         const answer = await this.changed(await this.act("tag", { ...sent, ...change }));
-        if (answer) this.refresh();
+        if (answer) this.renew();
         return answer && answer.tags;
       });
     }
@@ -114,7 +114,7 @@
       manageTags(known.tags, (name, data) => this.act(name, data), (was, now) => {
         find(this.about).retag(was, now);
         this.sieve.renameTag(was, now);
-        this.refresh();
+        this.renew();
       });
     }
 
@@ -155,7 +155,7 @@
 
     afterEdits(ids) {
       if (ids.includes(this.opened)) this.trigger("open_entry", { id: this.opened });
-      this.refresh();
+      this.renew();
     }
 
     async storage() {
@@ -169,8 +169,8 @@
     }
 
     emptyBin() {
-      const { deleted } = this.view.facets;
-      confirm({ title: t("history.bin_empty"), text: t("history.purge_ask", { count: deleted }), yes: t("history.purge"), act: () => this.purgeNow({ whole: true }) });
+      const count = this.facets ? this.facets.deleted : this.view.total;
+      confirm({ title: t("history.bin_empty"), text: t("history.purge_ask", { count }), yes: t("history.purge"), act: () => this.purgeNow({ whole: true }) });
     }
   }
 

@@ -36,8 +36,7 @@ MOST_UPDATED = 200
 def look(page: Page, locale: str, event: Event) -> View:
     """One page of what contains the query and passes the filters.
 
-    Of the event: ``query``, ``filters``, ``sort``, ``cursor``, and ``facets`` where it is wanted
-    what there is to filter by.
+    Of the event: ``query``, ``filters``, ``sort`` and ``cursor``.
     """
     found = page.engine.history(
         str(event.get("query", "")),
@@ -46,10 +45,12 @@ def look(page: Page, locale: str, event: Event) -> View:
         cursor=str(event.get("cursor", "")),
         limit=PAGE,
     )
-    view = list_view(found, page.engine.bin_days, locale)
-    if event.get("facets"):
-        view["facets"] = facets_view(page.engine.facets(), locale)
-    return view
+    return list_view(found, page.engine.bin_days, locale)
+
+
+def sift(page: Page, locale: str, _event: Event) -> View:
+    """What there is to filter by, which takes longer than a list among very many recordings."""
+    return {"facets": facets_view(page.engine.facets(), locale)}
 
 
 def open_entry(page: Page, locale: str, event: Event) -> View:

@@ -20,7 +20,7 @@ def build_history_tab(page: Page) -> tuple[gr.HTML, gr.HTML]:
             rows = build_component(
                 "history",
                 "history-rows",
-                events="'look' 'act' 'take' 'stop' 'open_entry'",
+                events="'look' 'sift' 'act' 'take' 'stop' 'open_entry'",
                 target="history-transcript",
                 about="history-about",
                 formats=list(view.FORMATS),
@@ -30,11 +30,13 @@ def build_history_tab(page: Page) -> tuple[gr.HTML, gr.HTML]:
             panel = build_transcript_panel(page, "history", empty="history.choose")
     # Carriers of their own: of two values that arrive at once, a component shows the later one.
     answers = build_component("history_answers", "history-answers", target="history-rows")
+    sifted = build_component("history_answers", "history-sifted", target="history-rows")
     taken = build_component("history_answers", "history-taken", target="history-rows")
     exports = Exports()
     # Only the newest of the lists that are asked for while one is on its way is looked up.
     newest = quiet(trigger_mode="always_last")
     rows.look(guarded_answer(page, handlers.look), None, rows, **newest)
+    rows.sift(guarded_answer(page, handlers.sift), None, sifted, **newest)
     rows.act(guarded_answer(page, handlers.act), None, answers, **queued(trigger_mode="multiple"))
     rows.stop(guarded_answer(page, exports.stop), None, None, **quiet())
     many = queued(trigger_mode="multiple", concurrency_limit=_EXPORTS)
