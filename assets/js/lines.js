@@ -234,7 +234,7 @@
       const { lines, drawn } = this;
       this.body.style.height = `${this.top(lines.length)}px`;
       const first = Math.min(this.indexAt(Math.max(0, top - BEYOND_PX)), lines.length - 1);
-      const last = Math.min(this.indexAt(bottom + BEYOND_PX), lines.length - 1);
+      const last = Math.min(this.indexAt(Math.max(top, bottom) + BEYOND_PX), lines.length - 1);
       const wanted = [];
       for (let index = first; index <= last; index += 1) wanted.push(index);
       for (const index of [this.at, this.pinned ? lines.indexOf(this.pinned) : -1]) {

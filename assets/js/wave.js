@@ -110,9 +110,13 @@
         const tall = Math.max(LEAST_PX, high * height);
         if (this.gaps.some(([first, last]) => part >= first && part < last)) pen.fillStyle = missing;
         else pen.fillStyle = part <= this.played ? played : rest;
-        pen.beginPath();
-        pen.roundRect(bar * step, (height - tall) / 2, BAR_PX, tall, BAR_PX / 2);
-        pen.fill();
+        const left = Math.round(bar * step);
+        if (tall <= LEAST_PX) pen.fillRect(left, (height - tall) / 2, BAR_PX, tall);
+        else {
+          pen.beginPath();
+          pen.roundRect(left, (height - tall) / 2, BAR_PX, tall, BAR_PX / 2);
+          pen.fill();
+        }
       });
     }
 
