@@ -141,7 +141,11 @@ def read_selftest(folder: Path, name: str) -> Mapping[str, Run] | None:
             for key in arrays.files:
                 graph, side, tensor = key.split(".")
                 sides = found.setdefault(graph, ({}, {}))
-                sides[("in", "out").index(side)][tensor] = arrays[key]
+                # What is no array comes as the bytes of its file.
+                values = np.asarray(arrays[key])
+                if values.dtype.kind not in "fi":
+                    raise ValueError(f"{key} holds no numbers")
+                sides[("in", "out").index(side)][tensor] = values
     except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as exc:
         raise damaged_graph(path, name, f"cannot be used: {exc}") from exc
     return {graph: Run(*sides) for graph, sides in found.items()}
