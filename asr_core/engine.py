@@ -338,24 +338,6 @@ class Engine(BatchDoor, EditDoor, EvaluationDoor, ExportDoor, HistoryDoor, Model
         """Raises RecordNotFoundError when no recording has that id."""
         return self._history.record(recording_id)
 
-    def undo_correction(self, recording_id: str, position: int, first_token: int) -> HistoryRecord:
-        """Let what was corrected stand as it was recognized.
-
-        Args:
-            recording_id: which recording.
-            position: of the sentence in its transcript, from 0.
-            first_token: of the corrected span in the sentence.
-
-        Returns:
-            The record as it is now.
-
-        Raises:
-            RecordNotFoundError: no recording has that id.
-            EditError: there is no such correction.
-        """
-        self._edits.drop_span(recording_id, position, first_token)
-        return self._history.record(recording_id)
-
     def playback(self, recording_id: str) -> Path | None:
         """A file that browsers play; see :meth:`asr_core.media.Media.playback`."""
         return self._media.playback(recording_id)
