@@ -60,9 +60,7 @@ def put_name(db: sqlite_utils.Database, number: int, name: str) -> None:
     _write(db, number, _Document(fold(name), known.text if known else "", _facts(db, number)))
 
 
-def replace_text(
-    db: sqlite_utils.Database, number: int, text: str, *, facts: bool = True
-) -> None:
+def replace_text(db: sqlite_utils.Database, number: int, text: str, *, facts: bool = True) -> None:
     """Make a recording that is known findable by another text and by its facts as they are now.
 
     Args:
