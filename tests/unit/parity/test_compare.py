@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -261,7 +262,12 @@ def wrong_call(
     return captured.err
 
 
-def test_wrong_folders(exact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_folders(
+    exact: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     said = wrong_call([exact, empty], capsys)
@@ -281,7 +287,8 @@ def test_wrong_folders(exact: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     ascend = tmp_path / "ascend"
     shutil.copytree(exact, ascend)
     write_graph_manifest(replace(read_graph_folder(ascend, "ascend"), runtime="ascend"))
-    assert "ascend" in wrong_call([exact, ascend], capsys)
+    monkeypatch.setitem(sys.modules, "acl", None)
+    assert "npu:0" in wrong_call([exact, ascend], capsys)
     place = tmp_path / "notes.txt" / "report.html"
     assert "notes.txt" in wrong_call([exact, exact, "--html", str(place)], capsys)
 
