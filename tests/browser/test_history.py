@@ -107,7 +107,7 @@ def test_finding_tagging_noting_and_renaming(served, visit, tmp_path):
 
 
 def test_the_keyboard_is_enough(served, visit, tmp_path):
-    names = [f"键盘 {number}.wav" for number in range(4)]
+    names = [f"按键练习 {number}.wav" for number in range(4)]
     add(served.settings, tmp_path, *names)
     watched = visit(served.url)
     page, keys = watched.page, watched.page.keyboard
@@ -115,12 +115,12 @@ def test_the_keyboard_is_enough(served, visit, tmp_path):
     entries = page.locator("#history-rows .tl-entry[data-id]")
     expect(entries.first).to_be_visible()
     keys.press("/")
-    keys.type("键盘")
+    keys.type("按键练习")
     expect(entries).to_have_count(4)
     keys.press("ArrowDown")
     expect(entries.first).to_be_focused()
     keys.press("Enter")
-    expect(page.locator("#history-transcript .tl-name")).to_have_text("键盘 3.wav")
+    expect(page.locator("#history-transcript .tl-name")).to_have_text("按键练习 3.wav")
     expect(lines(page, "history").first).to_be_visible()
     entries.first.focus()
     keys.press("x")

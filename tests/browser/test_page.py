@@ -175,7 +175,8 @@ def test_hostile_texts_stay_texts(served, visit):
     expect(panel.locator(".tl-note")).to_have_text(MARKUP)
     search(page, MARKUP)
     # In its name, its text and the name of its speaker.
-    expect(page.locator("#history-rows mark")).to_have_text([MARKUP] * 3)
+    entry = page.locator("#history-rows .tl-entry", has_text=f"{MARKUP}.wav")
+    expect(entry.locator("mark")).to_have_text([MARKUP] * 3)
     assert page.locator("#tabs img").count() == 0
     assert page.evaluate("window.hacked") is None
 
