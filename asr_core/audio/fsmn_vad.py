@@ -18,8 +18,7 @@ from asr_core.audio.features import (
 )
 from asr_core.audio.fsmn_config import FsmnConfig, VoiceOptions, read_fsmn_config
 from asr_core.errors import ModelIntegrityError, UsageError
-from asr_core.models.checkpoint import CHECKPOINT_FILES
-from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, find_files, unusable
+from asr_core.runtime.funasr import CHECKPOINT_FILES, CMVN_FILE, CONFIG_FILE, find_files, unusable
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Array, Float32, Session
 

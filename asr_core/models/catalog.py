@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from asr_core.errors import UnknownModelError
-from asr_core.models.checkpoint import CHECKPOINT_FILES
+from asr_core.runtime.funasr import CHECKPOINT_FILES
 
 
 @dataclass(frozen=True, slots=True)

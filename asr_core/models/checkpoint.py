@@ -23,9 +23,6 @@ from asr_core.models.torch_file import Array, TensorFileError, read_torch_file
 
 Tensors = Mapping[str, Array]
 
-CHECKPOINT_FILES = ("model.pt", "model.safetensors", "model.ckpt")
-"""The first that a model folder has is used."""
-
 OWN_SUFFIX = ".ckpt"
 """Of checkpoints whose tensors bear the names of the network's parameters."""
 

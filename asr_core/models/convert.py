@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from asr_core.errors import ConvertError
-from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.convert_cells import (
     ParaformerSource,
     dense_operators,
@@ -49,7 +48,13 @@ from asr_core.models.quantize import (
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graphs import GraphShape, paraformer_graphs
 from asr_core.networks.sessions import filled_graphs
-from asr_core.runtime.funasr import CMVN_FILE, CONFIG_FILE, TOKENS_FILE, find_files
+from asr_core.runtime.funasr import (
+    CHECKPOINT_FILES,
+    CMVN_FILE,
+    CONFIG_FILE,
+    TOKENS_FILE,
+    find_files,
+)
 
 PRECISIONS = ("int8", "fp32")
 CHECKPOINT_FILE = "model.ckpt"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr_core.models.checkpoint import CHECKPOINT_FILES, load_into, read_checkpoint
+from asr_core.models.checkpoint import load_into, read_checkpoint
 from asr_core.runtime.funasr import (
+    CHECKPOINT_FILES,
     CMVN_FILE,
     CONFIG_FILE,
     TOKENS_FILE,

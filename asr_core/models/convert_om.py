@@ -42,7 +42,6 @@ from asr_core.models.ascend_script import (
     reason_of,
     script,
 )
-from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.convert import (
     SMALL_FILES,
     OnnxOptions,
@@ -70,7 +69,7 @@ from asr_core.models.selftest import write_selftest
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graph_axes import GraphAxes, paraformer_axes
 from asr_core.runtime.ascend_manifest import ENDING, OmFile, OmGraph, om_document, read_om_graph
-from asr_core.runtime.funasr import CONFIG_FILE, SPEECH_FILES, find_files
+from asr_core.runtime.funasr import CHECKPOINT_FILES, CONFIG_FILE, SPEECH_FILES, find_files
 from asr_core.runtime.npu_smi import read_npus, read_soc
 
 _SPACE = 2.5

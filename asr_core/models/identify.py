@@ -13,7 +13,6 @@ from asr_core.audio.features import read_cmvn
 from asr_core.audio.fsmn_config import read_fsmn_config
 from asr_core.errors import ModelError, ModelFileMissingError
 from asr_core.models.catalog import CT_PUNC, FSMN_VAD
-from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.files import size_of
 from asr_core.models.funasr_folder import HOTWORD_FILES, HOTWORD_MODELS, NETWORK_FILES, open_folder
 from asr_core.models.graph_folder import GRAPHS_FILE
@@ -26,7 +25,14 @@ from asr_core.models.offers import (
     find_offer,
     runs_on_cpu,
 )
-from asr_core.runtime.funasr import CONFIG_FILE, SPEECH_FILES, find_files, first_of, read_config
+from asr_core.runtime.funasr import (
+    CHECKPOINT_FILES,
+    CONFIG_FILE,
+    SPEECH_FILES,
+    find_files,
+    first_of,
+    read_config,
+)
 
 WHISPER_FILES = (
     ("model.bin",),

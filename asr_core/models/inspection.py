@@ -100,7 +100,7 @@ class Inspector:
                 return Finding(ModelState.DAMAGED, folder / lacking[0], lacking)
             return self._compare(folder, files, full=full)
         # Looking at a folder needs none of what reads checkpoints.
-        from asr_core.models.checkpoint import CHECKPOINT_FILES
+        from asr_core.runtime.funasr import CHECKPOINT_FILES
 
         if first_of(folder, CHECKPOINT_FILES) is None:
             return None

@@ -12,7 +12,6 @@ from enum import Enum
 from pathlib import Path
 
 from asr_core.errors import DeviceUnavailableError, ModelError, ModelFileMissingError
-from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.files import size_of
 from asr_core.models.funasr_folder import (
     HOTWORD_FILES,
@@ -27,7 +26,7 @@ from asr_core.models.graph_folder import (
     read_graph_folder,
     read_graph_manifest,
 )
-from asr_core.runtime.funasr import SPEECH_FILES, find_files, first_of, missing
+from asr_core.runtime.funasr import CHECKPOINT_FILES, SPEECH_FILES, find_files, first_of, missing
 
 AUTO = "auto"
 ONNX, MINDSPORE, ASCEND = "onnxruntime", "mindspore", "ascend"

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from asr_core.errors import AsrError, ModelIntegrityError, SettingsError
-from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.models.files import sha256_of
 from asr_core.models.funasr_folder import (
     NETWORK_FILES,
@@ -38,7 +37,7 @@ from asr_core.results import ModelInfo
 from asr_core.runtime.ascend_acl import ACL, AclRuntime
 from asr_core.runtime.ascend_manifest import ENDING, read_om_graph
 from asr_core.runtime.cann import cann_version
-from asr_core.runtime.funasr import CONFIG_FILE, first_of, missing
+from asr_core.runtime.funasr import CHECKPOINT_FILES, CONFIG_FILE, first_of, missing
 from asr_core.runtime.onnx import OnnxSession
 from asr_core.runtime.session import Session
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from asr_core.errors import ModelFileMissingError, ModelIntegrityError
 
+CHECKPOINT_FILES = ("model.pt", "model.safetensors", "model.ckpt")
+"""The first that a model folder has is used."""
+
 CONFIG_FILE = "config.yaml"
 TOKENS_FILE = "tokens.json"
 CMVN_FILE = "am.mvn"

@@ -20,8 +20,8 @@ from asr_core.errors import (
     NormalizationError,
     UsageError,
 )
-from asr_core.models.checkpoint import CHECKPOINT_FILES
 from asr_core.runtime.funasr import (
+    CHECKPOINT_FILES,
     CONFIG_FILE,
     TOKENS_FILE,
     find_files,
