@@ -151,6 +151,7 @@ class DevicePool(Generic[_Resource]):
                     resource = member.resource
                     if resource is None or member.lost:
                         # It was lost while this work waited for its turn.
+                        self._take_back(member, load)
                         continue
                     try:
                         result = work(resource)
@@ -159,6 +160,7 @@ class DevicePool(Generic[_Resource]):
                         if lost is None:
                             raise
                         losses += 1
+                        self._take_back(member, load)
                         self._lose(member, lost)
                         if losses >= _MOST_LOSSES:
                             raise
@@ -211,6 +213,11 @@ class DevicePool(Generic[_Resource]):
         finally:
             with self._changed:
                 member.waiting -= load
+
+    def _take_back(self, member: _Member[_Resource], load: float) -> None:
+        """Work that was lost with a device is not counted as given to it."""
+        with self._changed:
+            member.given -= load
 
     def _next(self) -> _Member[_Resource]:
         deadline = time.monotonic() + self._patience_s
