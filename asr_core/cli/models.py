@@ -47,11 +47,18 @@ def _list_models(_arguments: argparse.Namespace, settings: Settings) -> int:
         for model in shelf.all():
             entry = model.entry
             active = "*" if entry.name == default else " "
-            size = "-" if model.size_bytes is None else f"{model.size_bytes / 1e6:.0f} MB"
+            size = "-" if model.size_bytes is None else _megabytes(model.size_bytes)
             licence = entry.licence or "-"
             cells = (active, entry.name, model.state.value, size, licence, entry.title)
             print(*cells, model.folder, sep="\t")
     return OK
+
+
+def _megabytes(size_bytes: int) -> str:
+    """Whole numbers from 10 on, else with one decimal; never nothing for what takes space."""
+    size_mb = size_bytes / 1e6
+    least_mb = 0.1 if size_bytes else 0.0
+    return f"{size_mb:.0f} MB" if size_mb >= 9.95 else f"{max(size_mb, least_mb):.1f} MB"
 
 
 def _install_model(arguments: argparse.Namespace, settings: Settings) -> int:

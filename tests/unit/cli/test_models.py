@@ -59,8 +59,31 @@ def test_the_size_is_known_once_a_model_is_there(
     assert printed.out == f"{folder}\n"
     assert printed.err == f"Model fsmn-vad is ready, from {REPO}\n"
     assert {name: (folder / name).read_bytes() for name in FILES} == FILES
-    assert rows(capsys, "list")["fsmn-vad"][:2] == ["installed", "2 MB"]
+    assert rows(capsys, "list")["fsmn-vad"][:2] == ["installed", "1.5 MB"]
     assert rows(capsys, "verify")["fsmn-vad"] == ["installed", str(folder)]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "shown"),
+    [
+        (1_000, "0.1 MB"),
+        (460_000, "0.5 MB"),
+        (9_900_000, "9.9 MB"),
+        (9_960_000, "10 MB"),
+        (10_400_000, "10 MB"),
+    ],
+)
+def test_small_sizes_have_a_decimal(
+    hub: Hub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    size_bytes: int,
+    shown: str,
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"x" * size_bytes)
+    monkeypatch.setenv("ASR_FSMN_DIR", str(tmp_path))
+    assert rows(capsys, "list")["fsmn-vad"][1] == shown
 
 
 def test_damage_is_told_by_verify(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +215,7 @@ def test_a_folder_becomes_the_default(
     ]
     assert default(capsys) == "paraformer_onnx"
     listed = rows(capsys, "list")
-    assert listed["paraformer_onnx"] == ["present", "1 MB", "-", "paraformer_onnx", str(SEACO)]
+    assert listed["paraformer_onnx"] == ["present", "1.0 MB", "-", "paraformer_onnx", str(SEACO)]
     assert rows(capsys, "verify")["paraformer_onnx"] == ["present", str(SEACO)]
 
 
