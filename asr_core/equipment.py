@@ -158,7 +158,9 @@ class Equipment:
         """
         model = stages.worker.ready().info
         vad = options.vad or self._settings.vad
-        return f"{__version__} {model.name} {model.backend} {vad} {self._settings.batch_windows}"
+        folder = self._shelf.folder(model.name)
+        made = f"{__version__} {model.name} {model.backend} {vad} {self._settings.batch_windows}"
+        return f"{made} {folder}"
 
     def _normalizer_or_none(self) -> InverseNormalizer | None:
         """Transcripts carry a warning when there is none."""

@@ -92,7 +92,11 @@ class ModelDoor:
         return self._model_status(self._shelf.bring(path), self._shelf.default())
 
     def forget_model_folder(self, name: str) -> None:
-        """Let go of a folder that was typed in; see :meth:`ModelShelf.forget`."""
+        """Let go of a folder that was typed in; see :meth:`ModelShelf.forget`.
+
+        Recordings that are being transcribed with it go on. It never answers for another folder
+        that is later known under its name.
+        """
         self._shelf.forget(name)
         self._equipment.pool.drop(name)
 

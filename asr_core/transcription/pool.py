@@ -30,6 +30,7 @@ class _Place:
 
     worker: RecognizerWorker
     users: int = 0
+    dropped: bool = False  # serves those who have it, and nobody else
 
     @property
     def takes_room(self) -> bool:
@@ -59,7 +60,8 @@ class RecognizerPool:
     def lease(self, name: str, cancel: CancelToken | None = None) -> Iterator[RecognizerWorker]:
         """The worker of a model, for as long as one recording needs it.
 
-        Waits while as many models as may be loaded are all in use.
+        Waits while as many models as may be loaded are all in use, and while somebody still uses
+        the model as it was before it was dropped.
 
         Args:
             name: of the model; it is loaded when the worker is first used.
@@ -85,10 +87,13 @@ class RecognizerPool:
             place.worker.preload().add_done_callback(lambda _done: self._leave(place))
 
     def worker(self, name: str) -> RecognizerWorker | None:
-        """The worker of a model, to read its state; ``None`` before its first use."""
+        """The worker of a model, to read its state.
+
+        ``None`` before its first use, and from when it is dropped to its next use.
+        """
         with self._changed:
             place = self._places.get(name)
-        return place.worker if place else None
+        return place.worker if place and not place.dropped else None
 
     @property
     def is_busy(self) -> bool:
@@ -97,11 +102,15 @@ class RecognizerPool:
             return any(p.worker.state is WorkerState.BUSY for p in self._places.values())
 
     def drop(self, name: str) -> None:
-        """Unload a model that nobody uses."""
+        """Forget a model: whoever leases it from now on has it loaded anew.
+
+        It is unloaded at once where nobody uses it, else when room is made for the next lease.
+        """
         with self._changed:
             place = self._places.get(name)
-            if place is not None and not place.users:
-                self._unload(name)
+            if place is not None:
+                place.dropped = True
+                self._unload_dropped()
 
     def close(self) -> None:
         """Finish what runs, refuse what waits, unload everything."""
@@ -138,6 +147,9 @@ class RecognizerPool:
 
     def _make_room(self, name: str) -> bool:
         """Whether a model is loaded or may be; unloads the one that was least recently used."""
+        self._unload_dropped()
+        if name in self._places and self._places[name].dropped:
+            return False
         others = [key for key, place in self._places.items() if key != name and place.takes_room]
         if len(others) < self._most:
             return True
@@ -146,6 +158,16 @@ class RecognizerPool:
             return False
         self._unload(unused)
         return True
+
+    def _unload_dropped(self) -> None:
+        """Unload what was dropped and is not in use.
+
+        Not when it is left: a preloaded model is left on its owner thread, which cannot wait for
+        its own end.
+        """
+        unused = [key for key, place in self._places.items() if place.dropped and not place.users]
+        for key in unused:
+            self._unload(key)
 
     def _unload(self, name: str) -> None:
         self._places.pop(name).worker.close()

@@ -130,3 +130,23 @@ def test_results_of_a_batch_belong_to_their_model(
 def test_what_hotwords_are_good_for_is_known_before_loading(engine: Engine) -> None:
     assert engine.hotword_use(FIRST) == engine.hotword_use() == "heard"
     assert engine.hotword_use(SECOND) == "sound"
+
+
+def test_a_forgotten_folder_does_not_answer_for_another_of_its_name(
+    engine: Engine, tmp_path: Path
+) -> None:
+    options = replace(OPTIONS, model="mine")
+    for parent, source in (("a", SEACO), ("b", PLAIN)):
+        shutil.copytree(source, tmp_path / parent / "mine")
+    engine.add_model_folder(tmp_path / "a" / "mine")
+    equipment = engine._equipment
+    with equipment.stages(options) as stages:
+        assert stages.worker.ready().supports_hotwords
+        first = equipment.fingerprint(options, stages)
+        engine.forget_model_folder("mine")
+        assert engine.add_model_folder(tmp_path / "b" / "mine").name == "mine"
+        assert not next(model for model in engine.models() if model.name == "mine").backend
+    with equipment.stages(options) as stages:
+        assert not stages.worker.ready().supports_hotwords
+        # What was recognized with the other folder is not taken up.
+        assert equipment.fingerprint(options, stages) != first

@@ -177,8 +177,7 @@ def test_models_take_turns_at_the_processor(pool: RecognizerPool, spy: Spy) -> N
 def test_a_preloaded_model_is_there_and_makes_room(pool: RecognizerPool, spy: Spy) -> None:
     pool.preload("a")
     wait_until(lambda: spy.loaded == {"a"})
-    wait_until(lambda: pool.drop("a") or pool.worker("a") is None)
-    assert spy.events == ["+a", "-a"]
+    wait_until(lambda: pool.drop("a") or spy.events == ["+a", "-a"])
     pool.preload("broken")
     wait_until(lambda: pool.drop("broken") or pool.worker("broken") is None)
     assert spy.events == ["+a", "-a"]
@@ -201,6 +200,45 @@ def test_a_dropped_model_is_unloaded_unless_it_is_used(pool: RecognizerPool, spy
         worker.ready()
         pool.drop("b")
         assert spy.loaded == {"b"}
+
+
+def test_a_model_that_was_dropped_in_use_is_loaded_anew(pool: RecognizerPool, spy: Spy) -> None:
+    with pool.lease("a") as worker:
+        worker.ready()
+        pool.drop("a")
+        assert pool.worker("a") is None
+        assert worker.ready().info.name == "a"
+    use(pool, "a")
+    assert spy.events == ["+a", "-a", "+a"]
+
+
+def test_what_was_dropped_in_use_goes_with_the_next_lease(pool: RecognizerPool, spy: Spy) -> None:
+    with pool.lease("a") as worker:
+        worker.ready()
+        pool.drop("a")
+        use(pool, "b")
+        assert spy.events == ["+a", "+b"]
+    use(pool, "b")
+    assert spy.events == ["+a", "+b", "-a"]
+
+
+def test_who_wants_a_dropped_model_waits_for_those_who_use_it(
+    pool: RecognizerPool, spy: Spy
+) -> None:
+    cancel = CancelToken()
+    cancel.cancel()
+    waiter = threading.Thread(target=use, args=(pool, "a"))
+    with pool.lease("a") as worker:
+        worker.ready()
+        pool.drop("a")
+        pool.preload("a")
+        with pytest.raises(TranscriptionCancelled), pool.lease("a", cancel):
+            pass
+        waiter.start()
+        assert spy.events == ["+a"]
+    waiter.join(20)
+    assert not waiter.is_alive()
+    assert (spy.events, spy.most) == (["+a", "-a", "+a"], 1)
 
 
 def test_closing_unloads_everything_and_refuses(pool: RecognizerPool, spy: Spy) -> None:
