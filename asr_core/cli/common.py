@@ -20,6 +20,7 @@ from asr_core.store.model_choices import ModelChoices
 from asr_core.transcription.options import POLISHES
 
 OK, SOME_FAILED, USAGE = 0, 1, 2
+INTERRUPTED = 130  # as shells count a process that SIGINT ended
 
 _VAD_CHOICES = ("silero", "fsmn", "off")
 _MAX_HOTWORDS_CHARS = 1_000_000
@@ -121,13 +122,18 @@ def opened_shelf(settings: Settings, *, create: bool = False) -> Iterator[ModelS
 
 
 def on_first_interrupt(stop: Callable[[], None]) -> None:
-    """The first Ctrl-C asks for a stop, a second one ends the process at once."""
+    """The first Ctrl-C asks for a stop, a second one ends the process at once.
+
+    So does SIGTERM, which MindSpore makes of every Ctrl-C once it has run a network.
+    """
 
     def interrupted(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         stop()
 
-    signal.signal(signal.SIGINT, interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
 
 
 def tell(line: str) -> None:

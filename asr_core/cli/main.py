@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from asr_core.cli import batch, convert, doctor, evaluate, filters, history, models, transcribe
-from asr_core.cli.common import SOME_FAILED, USAGE, tell
+from asr_core.cli.common import INTERRUPTED, SOME_FAILED, USAGE, tell
 from asr_core.errors import AsrError, SettingsError, UnknownModelError
-from asr_core.messages import describe
+from asr_core.messages import describe, message
 from asr_core.runtime.ascend_acl import end_acl
 from asr_core.settings import Settings
 
@@ -45,18 +45,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of standard output has enough; the interpreter must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOME_FAILED
+    except KeyboardInterrupt:
+        tell(message("cli.interrupted", settings.locale))
+        return INTERRUPTED
     finally:
         end_acl()
     return code
 
 
 class _LineFormatter(logging.Formatter):
-    """A record on one line: an exception is told by its message, not by where it was raised."""
+    """A record on one line; only a fault that nobody foresaw is told with where it was raised."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"{record.levelname} {record.name}: {record.getMessage()}"
         error = record.exc_info[1] if record.exc_info else None
-        return line if error is None else f"{line}: {error or type(error).__name__}"
+        if error is None:
+            return line
+        if isinstance(error, (AsrError, OSError)):
+            return f"{line}: {str(error) or type(error).__name__}"
+        return f"{line}\n{self.formatException((type(error), error, error.__traceback__))}"
 
 
 def _log(level: str) -> None:

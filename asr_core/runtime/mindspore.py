@@ -11,7 +11,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,12 +44,29 @@ class MindSpore:
         self._threads = 0
 
     def call(self, work: Callable[[], _Result]) -> _Result:
-        """Run something on the thread that owns MindSpore, and wait for it."""
+        """Run something on the thread that owns MindSpore, and wait for it.
+
+        Whatever interrupts the waiting, what runs has ended when this returns or raises: nothing
+        is written any more into a folder that the caller clears.
+        """
         with self._lock:
             if self._owner is None:
-                self._owner = ThreadPoolExecutor(1, thread_name_prefix="mindspore")
+                owner = ThreadPoolExecutor(1, thread_name_prefix="mindspore")
+                # Were the first work interrupted while the thread begins, there would be two.
+                owner.submit(_nothing).result()
+                self._owner = owner
             owner = self._owner
-        return owner.submit(work).result()
+        running: Future[_Result] | None = None
+        try:
+            running = owner.submit(work)
+            return running.result()
+        except BaseException:
+            if running is None:
+                # It may have been sent nevertheless; what is sent after it is done after it.
+                wait([owner.submit(_nothing)])
+            elif not running.cancel():
+                wait([running])
+            raise
 
     def start(self, threads: int) -> None:
         """Make ready for networks; the number of threads is that of the first call.
@@ -159,3 +176,7 @@ class MindSporeSession:
 
     def _release(self) -> None:
         self._cell = None
+
+
+def _nothing() -> None:
+    """The work that only waits for its turn."""

@@ -86,6 +86,20 @@ def test_a_killed_conversion_leaves_nothing_under_the_name(source: Path, tmp_pat
     assert not (tmp_path / ".out.converting").exists()
 
 
+def test_an_interrupted_conversion_says_so_and_leaves_nothing(source: Path, tmp_path: Path) -> None:
+    arguments = command("onnx", source, "--output", tmp_path / "out")
+    with subprocess.Popen(arguments, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("2/5"):
+                process.send_signal(signal.SIGINT)
+                break
+        said = process.stderr.read()
+        assert process.wait() == 130
+    assert said.splitlines() == ["Interrupted before the end"]
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
 def test_what_has_to_stay_is_chosen_and_reported(
     source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

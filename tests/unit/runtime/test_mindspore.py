@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,8 @@ from asr_core.runtime.mindspore import MINDSPORE, MindSporeSession
 from asr_core.runtime.session import TensorSpec
 
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
+
+ROOT = Path(__file__).resolve().parents[3]
 
 INPUTS = (
     TensorSpec("x", (None, 3), "float32"),
@@ -104,3 +109,60 @@ def test_a_closed_session_says_so(session: MindSporeSession) -> None:
 def test_threads_are_counted_from_one() -> None:
     with pytest.raises(UsageError):
         MINDSPORE.start(0)
+
+
+INTERRUPTED = """
+import signal, threading
+from asr_core.runtime.mindspore import MindSpore
+
+main, told, begun, ended = threading.main_thread().ident, threading.Event(), [], []
+
+def work():
+    begun.append(True)
+    signal.pthread_kill(main, signal.SIGINT)
+    told.wait(0.5)  # only a caller that does not wait ends this sooner
+    ended.append(True)
+"""
+
+RUNNING = """
+try:
+    MindSpore().call(work)
+except KeyboardInterrupt:
+    print("interrupted", begun, ended)
+    told.set()
+"""
+
+WAITING = """
+owner, busy, free = MindSpore(), threading.Event(), threading.Event()
+other = threading.Thread(target=owner.call, args=(lambda: (busy.set(), free.wait()),))
+other.start()
+busy.wait()
+killer = threading.Thread(target=signal.pthread_kill, args=(main, signal.SIGINT))
+try:
+    killer.start()
+    owner.call(work)
+    killer.join()
+except KeyboardInterrupt:
+    free.set()
+    other.join()
+    owner.call(lambda: None)
+    print("interrupted", begun, ended)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [(RUNNING, "interrupted [True] [True]\n"), (WAITING, "interrupted [] []\n")],
+    ids=["running", "waiting"],
+)
+def test_an_interruption_is_told_when_nothing_runs_any_more(how: str, said: str) -> None:
+    """In a process of its own: MindSpore makes SIGTERM of SIGINT once it has run something."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED + how],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == said
