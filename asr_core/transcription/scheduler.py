@@ -6,12 +6,13 @@ import enum
 import logging
 import queue
 import threading
+import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
 from asr_core.audio.segmenter import Segment
-from asr_core.errors import AsrError, SessionClosedError
+from asr_core.errors import AsrError, InternalError, SessionClosedError
 from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import ModelInfo, Utterance
 
@@ -87,8 +88,13 @@ class RecognizerWorker:
         return recognizer
 
     def preload(self) -> Future[list[Utterance] | None]:
-        """Begin to load without waiting. The result comes, or the fault, once that is done."""
-        return self._send(lambda _recognizer: None)
+        """Begin to load without waiting. The result comes, or the fault, once that is done.
+
+        A fault is logged: it may be that nobody asks for the result.
+        """
+        loading = self._send(lambda _recognizer: None)
+        loading.add_done_callback(_log_fault)
+        return loading
 
     def recognize(self, segments: Sequence[Segment], options: RecognizeOptions) -> list[Utterance]:
         """Recognize a group of segments; waits for its turn.
@@ -159,9 +165,21 @@ class RecognizerWorker:
         except AsrError as exc:
             self._error = exc
             raise
+        except Exception as exc:
+            error_id = uuid.uuid4().hex[:8]
+            logger.exception("recognizer not loaded error_id=%s", error_id)
+            self._error = InternalError(f"unexpected {type(exc).__name__}", error_id=error_id)
+            raise self._error from exc
         self._error = None
         info = self._recognizer.info
         logger.info(
             "recognizer loaded name=%s backend=%s device=%s", info.name, info.backend, info.device
         )
         return self._recognizer
+
+
+def _log_fault(loading: Future[list[Utterance] | None]) -> None:
+    error = loading.exception()
+    # The others are logged where they arise, and a close is none.
+    if isinstance(error, AsrError) and not isinstance(error, (InternalError, SessionClosedError)):
+        logger.error("recognizer not loaded error=%s", error)
