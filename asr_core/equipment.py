@@ -60,6 +60,7 @@ class Equipment:
         self._settings = settings
         self._shelf = shelf
         self._lock = threading.RLock()  # guards the fields below
+        self._opening = threading.Lock()  # one punctuation model at a time; before the other one
         self._cores: frozenset[int] | None = None
         self._normalizer: RuleNormalizer | None = None
         self._punctuators: dict[str, Punctuator | None] = {OWN_MARKS: None}
@@ -143,12 +144,17 @@ class Equipment:
         Raises:
             ModelError: its files cannot be used.
         """
-        with self._lock:
-            source = str(self._shelf.folder(name)) if name == "ct-punc" else name
-            if source not in self._punctuators:
-                model = open_punctuation(source, threads=min(self.threads, _MARK_THREADS))
-                self._punctuators[source] = Punctuator(model)
-            return self._punctuators[source]
+        source = str(self._shelf.folder(name)) if name == "ct-punc" else name
+        # Loading takes long; what only asks for the state is not to wait for it.
+        with self._opening:
+            with self._lock:
+                if source in self._punctuators:
+                    return self._punctuators[source]
+            model = open_punctuation(source, threads=min(self.threads, _MARK_THREADS))
+            opened = Punctuator(model)
+            with self._lock:
+                self._punctuators[source] = opened
+            return opened
 
     def fingerprint(self, options: TranscribeOptions, stages: Stages) -> str:
         """What decides over recognized tokens besides the recording and the options of its job.
