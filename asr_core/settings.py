@@ -103,7 +103,7 @@ class Settings:
             environ: usually ``os.environ``.
             overrides: values given on the command line; ``None`` means not given.
         """
-        home = Path(environ.get("ASR_HOME") or _default_home(environ)).expanduser().absolute()
+        home = _folder("home", environ.get("ASR_HOME") or _default_home(environ))
         values: dict[str, Any] = _read_toml(home / "settings.toml")
         known = {field.name for field in fields(cls)}
         for name in known - {"home"}:
@@ -211,15 +211,22 @@ def _is_affinity(value: str) -> bool:
 
 def _convert(name: str, value: Any) -> Any:
     if name in _PATHS:
-        return Path(str(value)).expanduser().absolute()
+        return _folder(name, value)
     if name == "batch_roots":
         parts = value if isinstance(value, list) else str(value).split(os.pathsep)
-        return tuple(_convert("home", part) for part in parts if str(part)) or None
+        return tuple(_folder(name, part) for part in parts if str(part)) or None
     if name in _INTEGERS:
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)):
             raise _invalid(name, value, "a whole number")
         return int(value)
     return str(value)
+
+
+def _folder(name: str, value: Any) -> Path:
+    try:
+        return Path(str(value)).expanduser().absolute()
+    except RuntimeError as exc:
+        raise _invalid(name, value, "a folder; ~ is the home folder of a known user") from exc
 
 
 def _invalid(name: str, value: object, allowed: str) -> SettingsError:

@@ -303,9 +303,14 @@ def _kind(folder: Path) -> str:
 
 def _absolute(path: Path) -> Path:
     """The path without ``..`` and the like; a relative one would mean another folder each time."""
-    full = path.expanduser()
+    try:
+        full = path.expanduser()
+    except RuntimeError as exc:
+        raise _no_folder(path, "begins with a home folder that is not known") from exc
     if not full.is_absolute():
-        raise ModelError(
-            f"{path} is no absolute path", name=path.name, path=str(path), reason="no_folder"
-        )
+        raise _no_folder(path, "is no absolute path")
     return Path(os.path.normpath(full))
+
+
+def _no_folder(path: Path, problem: str) -> ModelError:
+    return ModelError(f"{path} {problem}", name=path.name, path=str(path), reason="no_folder")

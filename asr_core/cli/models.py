@@ -87,7 +87,8 @@ def _use_model(arguments: argparse.Namespace, settings: Settings) -> int:
     wanted: str = arguments.wanted
     with opened_shelf(settings, create=True) as shelf:
         if os.sep in wanted or wanted.startswith("~"):
-            model = shelf.bring(Path(wanted).expanduser().absolute())
+            path = Path(wanted)
+            model = shelf.bring(path if wanted.startswith("~") else path.absolute())
             tell(message("cli.folder_taken", settings.locale, name=model.entry.name))
             if not model.is_recognizer:
                 return OK

@@ -43,3 +43,12 @@ def test_what_names_no_cores_is_refused(tmp_path: Path, value: str) -> None:
     with pytest.raises(SettingsError) as refused:
         Settings.from_env({"ASR_HOME": str(tmp_path), "ASR_CPU_AFFINITY": value})
     assert refused.value.details["name"] == "ASR_CPU_AFFINITY"
+
+
+@pytest.mark.parametrize("name", ["ASR_HOME", "ASR_MODEL_DIR", "ASR_BATCH_ROOTS"])
+def test_the_home_of_nobody_is_refused(tmp_path: Path, name: str) -> None:
+    environ = {"ASR_HOME": str(tmp_path), name: "~no-such-user/x"}
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_env(environ)
+    assert refused.value.details["name"] == name
+    assert refused.value.details["value"] == "~no-such-user/x"

@@ -105,13 +105,19 @@ def test_files_of_whisper_are_told_at_once(shelf: ModelShelf, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "reason"), [("nothing", "no_folder"), ("relative", "no_folder"), ("empty", "no_model")]
+    ("path", "reason"),
+    [
+        ("nothing", "no_folder"),
+        ("relative", "no_folder"),
+        ("~no-such-user/x", "no_folder"),
+        ("empty", "no_model"),
+    ],
 )
 def test_what_is_no_model_folder_is_refused(
     shelf: ModelShelf, tmp_path: Path, path: str, reason: str
 ) -> None:
     (tmp_path / "empty").mkdir()
-    folder = Path(path) if path == "relative" else tmp_path / path
+    folder = tmp_path / path if path in ("nothing", "empty") else Path(path)
     with pytest.raises(ModelError) as caught:
         shelf.bring(folder)
     assert caught.value.details["reason"] == reason

@@ -227,12 +227,21 @@ def test_a_relative_folder_is_one_too(
     assert default(capsys) == "paraformer_onnx"
 
 
+def test_a_folder_may_be_named_from_the_home_folder(
+    hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(SEACO.parent))
+    assert main(["models", "use", "~/paraformer_onnx"]) == 0
+    assert capsys.readouterr().out == f"{SEACO}\n"
+
+
 @pytest.mark.parametrize(
     ("wanted", "code", "told"),
     [
         ("nobody", 2, "There is no model named “nobody”"),
         ("seaco-paraformer", 1, "./run.sh models install seaco-paraformer"),
         (str(ROOT), 1, f"“{ROOT}” holds no model that is known"),
+        ("~no-such-user/x", 1, "“~no-such-user/x” is no folder that can be read"),
     ],
 )
 def test_what_cannot_be_the_default_is_told(
