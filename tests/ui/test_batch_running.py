@@ -121,9 +121,14 @@ def test_result_of_a_file_that_is_not_there_is_refused(page, ended):
 
 def test_finished_row_opens_in_the_history(page, ended):
     _, rows = ended
-    tabs, view = history_tab.jump(page, "zh-CN", {"recording": rows["总结.wav"]["recording"]})
+    recording_id = rows["总结.wav"]["recording"]
+    tabs, view, about = history_tab.jump(page, "zh-CN", {"recording": recording_id})
     assert (tabs.selected, view["state"]) == ("history", "done")
     assert "今天的项目" in "".join(piece[0] for line in view["lines"] for piece in line["written"])
+    row = about["row"]
+    assert (row["id"], row["origin"], row["state"]) == (recording_id, "batch", "done")
+    # All three files have the same content: they are one recording, with the first one's name.
+    assert (row["name"], row["note"], row["tags"]) == ("开场.wav", "", [])
 
 
 def test_failed_row_is_tried_again(page, ended):
