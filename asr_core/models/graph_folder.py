@@ -194,6 +194,8 @@ def read_graph_manifest(path: Path, name: str) -> GraphFolder:
         document: Any = json.loads(manifest.read_text(encoding="utf-8"))
         if document["schema"] != _SCHEMA:
             raise ValueError(f"schema {document['schema']} is not known")
+        if not document["graphs"]:
+            raise ValueError("it names no graphs")
         return GraphFolder(
             path=path,
             runtime=_one_of(document["runtime"], RUNTIMES),

@@ -90,15 +90,7 @@ class Inspector:
     def _other_form(self, folder: Path, *, full: bool) -> Finding | None:
         """What a folder holds of a Paraformer that FunASR did not export."""
         if is_graph_folder(folder):
-            try:
-                graphs = read_graph_manifest(folder, folder.name)
-            except ModelIntegrityError:
-                return Finding(ModelState.DAMAGED, folder / GRAPHS_FILE)
-            files = [ModelFile(one.file, one.size_bytes, one.sha256) for one in graphs.files]
-            lacking = _lacking(folder, [*SPEECH_FILES, *(file.name for file in files)])
-            if lacking:
-                return Finding(ModelState.DAMAGED, folder / lacking[0], lacking)
-            return self._compare(folder, files, full=full)
+            return self._converted(folder, full=full)
         # Looking at a folder needs none of what reads checkpoints.
         from asr_core.runtime.funasr import CHECKPOINT_FILES
 
@@ -108,6 +100,27 @@ class Inspector:
         if lacking:
             return Finding(ModelState.DAMAGED, folder / lacking[0], lacking)
         return self._by_manifest(folder, lambda _: (), full=full)
+
+    def _converted(self, folder: Path, *, full: bool) -> Finding:
+        """Compare a folder of converted graphs with all that vouches for its files."""
+        try:
+            graphs = read_graph_manifest(folder, folder.name)
+        except ModelIntegrityError:
+            return Finding(ModelState.DAMAGED, folder / GRAPHS_FILE)
+        try:
+            manifest = read_manifest(folder)
+        except ManifestError:
+            return Finding(ModelState.DAMAGED, folder / MANIFEST_FILE)
+        files = [ModelFile(one.file, one.size_bytes, one.sha256) for one in graphs.files]
+        if manifest is not None:
+            if not {file.name for file in manifest.files}.issuperset(SPEECH_FILES):
+                return Finding(ModelState.DAMAGED, folder / MANIFEST_FILE)
+            files = list(dict.fromkeys([*manifest.files, *files]))
+        names = dict.fromkeys([*SPEECH_FILES, *(file.name for file in files)])
+        lacking = _lacking(folder, tuple(names))
+        if lacking:
+            return Finding(ModelState.DAMAGED, folder / lacking[0], lacking)
+        return self._compare(folder, files, full=full)
 
     def _compare(self, folder: Path, files: Sequence[ModelFile], *, full: bool) -> Finding:
         absent = tuple(file.name for file in files if size_of(folder / file.name) is None)

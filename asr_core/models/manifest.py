@@ -73,6 +73,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         }
         entries = [(item["path"], item["size"], item["sha256"]) for item in document["files"]]
         files = tuple(read_file_entry(*entry) for entry in entries)
+        if not files:
+            raise ManifestError("it names no files")
         return Manifest(**texts, files=files)
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -7,14 +7,21 @@ from pathlib import Path
 import pytest
 
 from asr_core.errors import ModelIntegrityError
-from asr_core.models.graph_folder import GRAPHS_FILE, GraphFolder, write_graph_manifest
+from asr_core.models.graph_folder import (
+    GRAPHS_FILE,
+    GraphFolder,
+    graph_file,
+    write_graph_manifest,
+)
 from asr_core.models.offers import ascend_folder, runs_on_cpu
 
 
 def converted(path: Path, runtime: str) -> Path:
     path.mkdir(exist_ok=True)
+    (path / "encode").write_bytes(b"graph")
+    graphs = {"encode": graph_file(path / "encode")}
     write_graph_manifest(
-        GraphFolder(path, runtime, "fp16", "Paraformer", "model.pt", "0" * 64, "tinglu", {})
+        GraphFolder(path, runtime, "fp16", "Paraformer", "model.pt", "0" * 64, "tinglu", graphs)
     )
     return path
 

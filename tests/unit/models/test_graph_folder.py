@@ -97,6 +97,7 @@ def test_other_content_of_the_same_size_is_found_by_hashing(folder: GraphFolder)
         {"source": {"file": "model.pt"}},
         {"source": {"file": "model.pt", "sha256": "ABC"}},
         {"graphs": []},
+        {"graphs": {}},
         {"graphs": {"encode": {"file": "../encode", "sha256": "0" * 64, "size_bytes": 1}}},
         {"graphs": {"encode": {"file": "encode", "sha256": "0" * 64, "size_bytes": -1}}},
         {"graphs": {"encode": {"file": "encode", "sha256": "0" * 64, "size_bytes": True}}},

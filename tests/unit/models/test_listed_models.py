@@ -524,6 +524,11 @@ def test_a_copied_installation_is_verified_elsewhere_too(store: ModelStore, tmp_
         pytest.param(b"{}", id="no content"),
         pytest.param(b"[]", id="another kind"),
         pytest.param(b'{"schema": 2}', id="of a newer version"),
+        pytest.param(
+            b'{"schema": 1, "model": "", "hub": "", "repo": "", "revision": "", '
+            b'"installed_at": "", "files": []}',
+            id="no files",
+        ),
     ],
 )
 def test_a_damaged_manifest_is_damage_and_named(store: ModelStore, content: bytes) -> None:

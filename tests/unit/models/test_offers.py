@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from asr_core.errors import DeviceUnavailableError, ModelFileMissingError, ModelIntegrityError
-from asr_core.models.catalog import SEACO_PARAFORMER
+from asr_core.models.catalog import SEACO_PARAFORMER, ModelFile
+from asr_core.models.files import sha256_of
 from asr_core.models.graph_folder import (
     GRAPHS_FILE,
     GraphFolder,
@@ -16,6 +18,7 @@ from asr_core.models.graph_folder import (
     write_graph_manifest,
 )
 from asr_core.models.inspection import ModelState
+from asr_core.models.manifest import MANIFEST_FILE, Manifest, write_manifest
 from asr_core.models.offers import Form, find_offer
 from asr_core.models.store import ModelStore
 
@@ -41,6 +44,15 @@ def folder(path: Path, files: Sequence[str], graphs_for: str = "") -> Path:
                 graphs={"encode": graph_file(path / "encode.onnx")},
             )
         )
+    return path
+
+
+def installed(path: Path, files: Sequence[str]) -> Path:
+    """Write the manifest of an installation that vouches for these files."""
+    stated = tuple(
+        ModelFile(file, (path / file).stat().st_size, sha256_of(path / file)) for file in files
+    )
+    write_manifest(path, Manifest("seaco-paraformer", "http://hub", "iic/x", "master", "", stated))
     return path
 
 
@@ -148,6 +160,58 @@ class TestStore:
         (path / GRAPHS_FILE).write_text("{", encoding="utf-8")
         with pytest.raises(ModelIntegrityError):
             store.ensure(SEACO_PARAFORMER.name)
+
+    def test_an_installation_vouches_for_what_lies_beside_its_graphs(self, tmp_path: Path) -> None:
+        path = installed(folder(tmp_path, SMALL, "onnxruntime"), SMALL)
+        store = self.store(path)
+        assert store.verify(SEACO_PARAFORMER.name) is ModelState.INSTALLED
+        (path / "tokens.json").write_text("TOKENS.JSON", encoding="utf-8")
+        assert store.verify(SEACO_PARAFORMER.name) is ModelState.DAMAGED
+        with pytest.raises(ModelIntegrityError) as caught:
+            store.ensure(SEACO_PARAFORMER.name)
+        assert caught.value.details["path"] == str(path / "tokens.json")
+
+    def test_a_lost_file_of_an_installation_with_graphs_is_named(self, tmp_path: Path) -> None:
+        path = installed(
+            folder(tmp_path, (*SMALL, "model.pt"), "onnxruntime"), (*SMALL, "model.pt")
+        )
+        (path / "model.pt").unlink()
+        (path / "encode.onnx").unlink()
+        with pytest.raises(ModelFileMissingError) as caught:
+            self.store(path).ensure(SEACO_PARAFORMER.name)
+        assert caught.value.details["files"] == "model.pt, encode.onnx"
+
+    def test_what_is_converted_again_in_an_installation_is_told(self, tmp_path: Path) -> None:
+        path = installed(folder(tmp_path, SMALL, "onnxruntime"), (*SMALL, GRAPHS_FILE))
+        manifest = json.loads((path / GRAPHS_FILE).read_text(encoding="utf-8"))
+        manifest["made_by"] = "another"
+        (path / GRAPHS_FILE).write_text(json.dumps(manifest), encoding="utf-8")
+        assert self.store(path).verify(SEACO_PARAFORMER.name) is ModelState.DAMAGED
+
+    @pytest.mark.parametrize("files", [(), ("config.yaml",)])
+    def test_a_manifest_that_does_not_vouch_for_the_small_files_is_damage(
+        self, tmp_path: Path, files: Sequence[str]
+    ) -> None:
+        path = installed(folder(tmp_path, SMALL, "onnxruntime"), files)
+        with pytest.raises(ModelIntegrityError) as caught:
+            self.store(path).ensure(SEACO_PARAFORMER.name)
+        assert caught.value.details["path"] == str(path / MANIFEST_FILE)
+
+    @pytest.mark.parametrize("graphs_for", ["", "onnxruntime"])
+    def test_a_manifest_without_files_is_damage(self, tmp_path: Path, graphs_for: str) -> None:
+        path = installed(folder(tmp_path, (*SMALL, "model.pt"), graphs_for), ())
+        store = self.store(path)
+        assert store.verify(SEACO_PARAFORMER.name) is ModelState.DAMAGED
+        assert store.size_bytes(SEACO_PARAFORMER.name)
+
+    @pytest.mark.parametrize("form", ["graphs.json", "model.pt"])
+    def test_a_manifest_without_graphs_is_damage(self, tmp_path: Path, form: str) -> None:
+        path = folder(tmp_path, (*SMALL, form), "onnxruntime")
+        manifest = json.loads((path / GRAPHS_FILE).read_text(encoding="utf-8"))
+        (path / GRAPHS_FILE).write_text(json.dumps(manifest | {"graphs": {}}), encoding="utf-8")
+        with pytest.raises(ModelIntegrityError) as caught:
+            self.store(path).ensure(SEACO_PARAFORMER.name)
+        assert caught.value.details["path"] == str(path / GRAPHS_FILE)
 
     @pytest.mark.parametrize("graphs_for", ["", "onnxruntime"])
     def test_what_such_a_folder_lacks_is_named(self, tmp_path: Path, graphs_for: str) -> None:
