@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from asr_core.doctor.finding import Finding, fail, listed, none, ok, warn
 from asr_core.doctor.versions import canns_of, major_minor, needed_hdk, version_key
 from asr_core.models.graph_folder import GRAPHS_FILE
 from asr_core.runtime.ascend_manifest import ENDING
-from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip, read_soc
+from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip, read_health, read_soc
 
 _NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _CANN_FOLDERS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
@@ -45,12 +45,13 @@ def check_devices(context: Context) -> Finding:
     ill = [chip for chip in report.chips if chip.health.upper() not in (HEALTHY, "WARNING")]
     uneasy = [chip for chip in report.chips if not chip.is_fit and chip not in ill]
     if ill:
-        return fail("npu_devices", "ill", *map(_ask_health, ill), chips=_shown(ill))
+        shown = _shown(ill, context)
+        return fail("npu_devices", "ill", *map(_ask_health, ill), chips=shown)
     if uneasy:
         limit = f"{HOT_C:.0f}"
-        mend = map(_ask_health, uneasy)
-        return warn("npu_devices", "uneasy", *mend, chips=_shown(uneasy), limit=limit)
-    return ok("npu_devices", "fit", chips=_shown(list(report.chips)))
+        mend, shown = map(_ask_health, uneasy), _shown(uneasy, context)
+        return warn("npu_devices", "uneasy", *mend, chips=shown, limit=limit)
+    return ok("npu_devices", "fit", chips=_shown(report.chips, context))
 
 
 def check_nodes(context: Context) -> Finding:
@@ -271,13 +272,18 @@ def _is_list(value: str) -> bool:
     return re.fullmatch(r"\d+(,\d+)*", value) is not None
 
 
-def _shown(chips: list[NpuChip]) -> str:
-    return listed([f"{chip.name} {chip.card}/{chip.chip} {_state(chip)}" for chip in chips])
+def _shown(chips: Sequence[NpuChip], context: Context) -> str:
+    return listed(
+        [f"{chip.name} {chip.card}/{chip.chip} {_state(chip, context)}" for chip in chips]
+    )
 
 
-def _state(chip: NpuChip) -> str:
+def _state(chip: NpuChip, context: Context) -> str:
+    """Health, warmth, and what the driver says is wrong."""
     warmth = "" if chip.temp_c is None else f" {chip.temp_c:.0f} °C"
-    return f"{chip.health or '?'}{warmth}"
+    ill = chip.health.upper() != HEALTHY
+    fault = read_health(chip, context.host.run).fault if ill else ""
+    return f"{chip.health or '?'}{warmth}{f' ({fault})' if fault else ''}"
 
 
 def _ask_health(chip: NpuChip) -> str:

@@ -1,8 +1,8 @@
 """What ``npu-smi`` tells of the Ascend devices of this machine.
 
-Tables are read by their headings and reports by their keys, never by column offsets: families of
-chips and versions of the driver differ in width, order and completeness. What is not told, or is
-told as ``NA``, is ``None``.
+Tables are read by their headings, never by column offsets: families of chips and versions of the
+driver differ in width, order and completeness. What the table does not tell, or tells as ``NA``,
+is asked for in :mod:`asr_core.runtime.npu_reports`; what nothing tells is ``None``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asr_core.runtime.command import Answer, Run, run_command
+from asr_core.runtime.npu_reports import NpuDetails, number_in, parse_board, parse_report, told
 
 HOT_C = 85.0
 """A chip above this gets no work."""
@@ -24,11 +25,22 @@ HEALTHY = "OK"
 COMMAND = "npu-smi"
 TIMEOUT_S = 8.0
 
+Untold = tuple[str, int, int]
+"""A value of a chip that no report tells: its name, the card and the chip."""
+
 _UNKNOWN_S = 60.0
+
+_TELLS = {
+    "common": ("temp_c", "aicore_percent"),
+    "usages": ("aicore_percent", "memory_mb"),
+    "temp": ("temp_c",),
+    "memory": ("memory_mb",),
+    "health": ("health",),
+}
+"""Kinds of reports in the order in which they are asked for, and what each is asked for."""
 
 _CARD_LABELS = (("npu", "name"), ("health",), ("power", "temp", "hugepages-usage"))
 _CHIP_LABELS = (("chip", "device"), ("bus-id",), ("aicore", "memory-usage", "hbm-usage"))
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _HAS_LETTERS = re.compile(r"[^\W\d_]")
 _VERSION = re.compile(r"npu-smi\s+(?P<short>\S+)(?:.*?Version\s*[:：]\s*(?P<long>[^\s|]+))?", re.I)
 
@@ -91,69 +103,24 @@ class NpuReport:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NpuUsages:
-    """``-t usages`` of one chip: how much of what is used, in percent; sizes in MB."""
+def read_npus(run: Run = run_command, untold: set[Untold] | None = None) -> NpuReport:
+    """Ask ``npu-smi info``, and for single reports where its table lacks something.
 
-    chip: int
-    memory_mb: float | None
-    memory_percent: float | None
-    aicore_percent: float | None
-    aicpu_percent: float | None
-    ctrlcpu_percent: float | None
-    vector_percent: float | None
-    bandwidth_percent: float | None
-    npu_percent: float | None
+    A fault is a state of the answer, never an exception.
 
-
-@dataclass(frozen=True, slots=True)
-class NpuCommon:
-    """``-t common`` of one chip; power stands in the block of the card's controller on some."""
-
-    chip: int
-    memory_percent: float | None
-    aicore_percent: float | None
-    aicore_mhz: float | None
-    temp_c: float | None
-    power_w: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class NpuHealth:
-    """``-t health`` of one chip, or of the card, which is then chip 0."""
-
-    chip: int
-    status: str
-    error_code: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class NpuTemperature:
-    """``-t temp`` of one chip."""
-
-    chip: int
-    temp_c: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class NpuMemory:
-    """``-t memory`` of one chip: of HBM where it has it, else of DDR."""
-
-    chip: int
-    capacity_mb: float | None
-    total_mb: float | None
-    clock_mhz: float | None
-
-
-def read_npus(run: Run = run_command, timeout_s: float = TIMEOUT_S) -> NpuReport:
-    """Ask ``npu-smi info``; a fault is a state of the report, never an exception."""
-    answer = run([COMMAND, "info"], timeout_s)
+    Args:
+        run: runs the command.
+        untold: what no report told before, which is not asked for again; what none tells this
+            time is added.
+    """
+    answer = run([COMMAND, "info"], TIMEOUT_S)
     if answer.state == "absent":
         return NpuReport("absent")
     if not answer.done:
         return NpuReport("unknown", reason=answer.state)
-    return parse_info(answer.text)
+    report = parse_info(answer.text)
+    details = _Details(run, set() if untold is None else untold)
+    return replace(report, chips=tuple(map(details.completed, report.chips)))
 
 
 class NpuMonitor:
@@ -175,6 +142,7 @@ class NpuMonitor:
         self._now = now
         self._lock = threading.Lock()
         self._report: NpuReport | None = None
+        self._untold: set[Untold] = set()
         self._asked_s = 0.0
 
     def report(self) -> NpuReport:
@@ -183,7 +151,7 @@ class NpuMonitor:
             known = self._report
             if known is not None and self._now() - self._asked_s < self._keeps[known.state]:
                 return known
-            self._report = read_npus(self._run)
+            self._report = read_npus(self._run, self._untold)
             self._asked_s = self._now()
             return self._report
 
@@ -198,104 +166,87 @@ def parse_info(text: str) -> NpuReport:
     return NpuReport("ok", chips, version)
 
 
-def parse_usages(text: str) -> tuple[NpuUsages, ...]:
-    """Read ``npu-smi info -t usages -i N``, one entry a chip."""
-    return tuple(
-        NpuUsages(
-            chip=chip,
-            memory_mb=_best(values, "hbm capacity", "ddr capacity", "memory capacity"),
-            memory_percent=_rate(values, "hbm", "ddr", "memory"),
-            aicore_percent=_number(values, "aicore usage rate"),
-            aicpu_percent=_number(values, "aicpu usage rate"),
-            ctrlcpu_percent=_number(values, "ctrlcpu usage rate"),
-            vector_percent=_number(values, "aivector usage rate", "vectorcore usage rate"),
-            bandwidth_percent=_rate(values, "hbm bandwidth", "ddr bandwidth", "memory bandwidth"),
-            npu_percent=_number(values, "npu utilization"),
-        )
-        for chip, values in _blocks(text)
-    )
-
-
-def parse_common(text: str) -> tuple[NpuCommon, ...]:
-    """Read ``npu-smi info -t common -i N``, one entry a chip."""
-    power = next(
-        (value for _, values in _blocks(text, controller=True) if (value := _power(values))), None
-    )
-    return tuple(
-        NpuCommon(
-            chip=chip,
-            memory_percent=_rate(values, "hbm", "ddr", "memory"),
-            aicore_percent=_number(values, "aicore usage rate"),
-            aicore_mhz=_number(values, "aicore curfreq", "aicore freq"),
-            temp_c=_number(values, "temperature", "npu temperature"),
-            power_w=_power(values) or power,
-        )
-        for chip, values in _blocks(text)
-    )
-
-
-def parse_health(text: str) -> tuple[NpuHealth, ...]:
-    """Read ``npu-smi info -t health -i N [-c C]``."""
-    return tuple(
-        NpuHealth(
-            chip=chip,
-            status=values.get("health status") or values.get("health") or "",
-            error_code=_told(values.get("error code", "")),
-            error=_told(values.get("error information", "")),
-        )
-        for chip, values in _blocks(text)
-    )
-
-
-def parse_temp(text: str) -> tuple[NpuTemperature, ...]:
-    """Read ``npu-smi info -t temp -i N``, one entry a chip."""
-    return tuple(
-        NpuTemperature(chip, _number(values, "npu temperature", "temperature"))
-        for chip, values in _blocks(text)
-    )
-
-
-def parse_memory(text: str) -> tuple[NpuMemory, ...]:
-    """Read ``npu-smi info -t memory -i N``, one entry a chip."""
-    return tuple(
-        NpuMemory(
-            chip=chip,
-            capacity_mb=_best(values, "hbm capacity", "ddr capacity", "capacity"),
-            total_mb=_best(values, "total hbm capacity", "total ddr capacity", "total capacity"),
-            clock_mhz=_best(values, "hbm clock speed", "ddr clock speed", "clock speed"),
-        )
-        for chip, values in _blocks(text)
-    )
-
-
-def parse_board(text: str) -> dict[int, str]:
-    """Read ``npu-smi info -t board -i N [-c C]`` of A3 and later: chip to its exact kind.
-
-    Returns:
-        ``{0: "Ascend910_9362"}``, as models are converted for; chips that do not tell are left out.
-    """
-    found: dict[int, str] = {}
-    for chip, values in _blocks(text):
-        name, kind = _told(values.get("chip name", "")), _told(values.get("npu name", ""))
-        if name and kind:
-            family = name if name.lower().startswith("ascend") else f"Ascend{name}"
-            found[chip] = f"{family.replace(' ', '')}_{kind}"
-    return found
-
-
 def read_soc(chip: NpuChip, run: Run = run_command) -> str:
     """What models are converted for to run on a chip; empty if nothing tells."""
     if chip.soc:
         return chip.soc
-    asked = [COMMAND, "info", "-t", "board", "-i", str(chip.card), "-c", str(chip.chip)]
-    answer = run(asked, TIMEOUT_S)
+    answer = run(_asked("board", chip.card, chip.chip), TIMEOUT_S)
     kinds = parse_board(answer.text) if answer.done else {}
     return kinds.get(chip.chip) or next(iter(kinds.values()), "")
 
 
-def read_type(kind: str, card: int, run: Run = run_command) -> Answer:
-    """Ask ``npu-smi info -t KIND -i CARD``; the answer's text is for the parser of that kind."""
-    return run([COMMAND, "info", "-t", kind, "-i", str(card)], TIMEOUT_S)
+def read_health(chip: NpuChip, run: Run = run_command) -> NpuDetails:
+    """What is wrong with a chip, by ``-t health``; nothing where that does not answer."""
+    answer = run(_asked("health", chip.card, chip.chip), TIMEOUT_S)
+    if answer.state == "failed":
+        # The newest family knows no chips on a card.
+        answer = run(_asked("health", chip.card), TIMEOUT_S)
+    found = parse_report(answer.text) if answer.done else {}
+    return found.get(chip.chip) or next(iter(found.values()), NpuDetails())
+
+
+class _Details:
+    """The ``-t`` reports of one reading; each is asked for once a card, and only if need be."""
+
+    def __init__(self, run: Run, untold: set[Untold]) -> None:
+        self._run = run
+        self._untold = untold
+        self._reports: dict[tuple[str, int], dict[int, NpuDetails]] = {}
+        self._hangs = False
+
+    def completed(self, chip: NpuChip) -> NpuChip:
+        """A chip with what the table lacks, as far as a report tells it."""
+        known = NpuDetails(
+            health=told(chip.health),
+            temp_c=chip.temp_c,
+            aicore_percent=chip.aicore_percent,
+            memory_mb=chip.memory_total_mb or None,
+        )
+        found = known
+        for kind, names in _TELLS.items():
+            wanted = {(name, chip.card, chip.chip) for name in _missing(found) if name in names}
+            if wanted - self._untold:
+                found = found.or_else(self._report(kind, chip))
+        if not self._hangs:
+            self._untold.update((name, chip.card, chip.chip) for name in _missing(found))
+        used = chip.memory_used_mb
+        if not known.memory_mb and found.memory_mb:
+            share = found.memory_percent
+            used = None if share is None else found.memory_mb * share / 100
+        return replace(
+            chip,
+            health=found.health or chip.health,
+            temp_c=found.temp_c,
+            aicore_percent=found.aicore_percent,
+            memory_used_mb=used,
+            memory_total_mb=found.memory_mb or chip.memory_total_mb,
+        )
+
+    def _report(self, kind: str, chip: NpuChip) -> NpuDetails:
+        if kind == "health":
+            return read_health(chip, self._ask)
+        if (kind, chip.card) not in self._reports:
+            answer = self._ask(_asked(kind, chip.card), TIMEOUT_S)
+            self._reports[kind, chip.card] = parse_report(answer.text) if answer.done else {}
+        return self._reports[kind, chip.card].get(chip.chip, NpuDetails())
+
+    def _ask(self, arguments: Sequence[str], timeout_s: float) -> Answer:
+        """One that hangs would cost as long again for each report: it is asked no more."""
+        if self._hangs:
+            return Answer("timeout")
+        answer = self._run(arguments, timeout_s)
+        self._hangs = answer.state == "timeout"
+        return answer
+
+
+def _missing(details: NpuDetails) -> list[str]:
+    names = {name for names in _TELLS.values() for name in names}
+    return [name for name in names if getattr(details, name) in (None, "")]
+
+
+def _asked(kind: str, card: int, chip: int | None = None) -> list[str]:
+    on_card = [] if chip is None else ["-c", str(chip)]
+    return [COMMAND, "info", "-t", kind, "-i", str(card), *on_card]
 
 
 def _chips(text: str) -> Iterator[NpuChip]:
@@ -312,7 +263,7 @@ def _chips(text: str) -> Iterator[NpuChip]:
         if cells[0] and not cells[0][0].isdigit():
             headings.append(tuple(_labels(cell) for cell in cells))
             continue
-        number = _value(card.get("npu", ""))
+        number = number_in(card.get("npu", ""))
         if number is None or _HAS_LETTERS.search(cells[0].replace("NA", "")):
             is_card = len(cells) > 1 and not cells[1][:1].isdigit()
             card = _row(cells, _heading(headings, "npu", _CARD_LABELS)) if is_card else {}
@@ -340,8 +291,8 @@ def _chip(
         used, total = _pair(chip.get("memory-usage", ""))
     pages_used, pages_total = _pair(card.get("hugepages-usage", ""))
     number, device = (
-        _value(chip.get("chip", "")),
-        _value(chip.get("device", chip.get("phy-id", ""))),
+        number_in(chip.get("chip", "")),
+        number_in(chip.get("device", chip.get("phy-id", ""))),
     )
     return NpuChip(
         card=card_number,
@@ -349,10 +300,10 @@ def _chip(
         device=None if device is None else int(device),
         name=card.get("name", ""),
         health=card.get("health", ""),
-        bus_id=_told(chip.get("bus-id", "")),
-        power_w=_value(card.get("power", "")),
-        temp_c=_value(card.get("temp", "")),
-        aicore_percent=_value(chip.get("aicore", chip.get("npu util", ""))),
+        bus_id=told(chip.get("bus-id", "")),
+        power_w=number_in(card.get("power", "")),
+        temp_c=number_in(card.get("temp", "")),
+        aicore_percent=number_in(chip.get("aicore", chip.get("npu util", ""))),
         memory_used_mb=used,
         memory_total_mb=total,
         hugepages_used=pages_used,
@@ -379,65 +330,6 @@ def _row(cells: Sequence[str], labels: Sequence[Sequence[str]]) -> dict[str, str
     return row
 
 
-def _blocks(text: str, *, controller: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
-    """Keys of each chip, the first of a name counting; those of the card's controller apart.
-
-    A report without chips is one of the card, which counts as chip 0.
-    """
-    blocks: list[tuple[int | None, dict[str, str]]] = []
-    head: dict[str, str] = {}
-    for line in text.splitlines():
-        key, colon, value = (part.strip() for part in line.replace("：", ":").partition(":"))
-        if not colon or not key:
-            continue
-        name = re.sub(r"\s*\([^)]*\)\s*$", "", re.sub(r"\s+", " ", key)).lower()
-        if name == "chip id" and _value(value) is not None:
-            blocks.append((int(_value(value) or 0), {}))
-        elif name == "chip name" and value.lower() == "mcu":
-            blocks.append((None, {}))
-        else:
-            (blocks[-1][1] if blocks else head).setdefault(name, value)
-    head = {name: value for name, value in head.items() if name not in ("npu id", "chip count")}
-    if not any(chip is not None for chip, _ in blocks) and head:
-        blocks.insert(0, (0, head))
-    for chip, values in blocks:
-        if (chip is None) == controller:
-            yield (chip or 0), values
-
-
-def _told(text: str) -> str:
-    return "" if text.strip().upper() in ("NA", "N/A", "-", "--") else text.strip()
-
-
-def _value(text: str) -> float | None:
-    found = _NUMBER.fullmatch(text.strip())
-    return float(found[0].replace(",", ".")) if found else None
-
-
 def _pair(text: str) -> tuple[float | None, float | None]:
     used, slash, total = text.partition("/")
-    return (_value(used), _value(total)) if slash else (None, None)
-
-
-def _number(values: Mapping[str, str], *names: str) -> float | None:
-    """The first that is told."""
-    return next(
-        (value for name in names if (value := _value(values.get(name, ""))) is not None), None
-    )
-
-
-def _best(values: Mapping[str, str], *names: str) -> float | None:
-    """The first that is not 0: a chip with HBM states its DDR as 0."""
-    return next((value for name in names if (value := _number(values, name))), None)
-
-
-def _rate(values: Mapping[str, str], *kinds: str) -> float | None:
-    """How full the memory is that the chip has, in percent.
-
-    A chip with HBM states 0 for the memory that it lacks, so the first kind that is told counts.
-    """
-    return _number(values, *(f"{kind} usage rate" for kind in kinds))
-
-
-def _power(values: Mapping[str, str]) -> float | None:
-    return _number(values, "npu real-time power", "power dissipation", "rated power dissipation")
+    return (number_in(used), number_in(total)) if slash else (None, None)

@@ -161,6 +161,7 @@ def kunpeng(root: Path) -> Machine:
     }
     smi = smi_outputs.CHIP_310P.replace("Warning", "OK     ").replace("88  ", "48  ")
     answers = {
+        "npu-smi info -t": Answer("failed", "The type is not supported"),
         "npu-smi info": Answer("done", smi),
         "timedatectl": Answer("done", "yes\n"),
     }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from asr_core.doctor.ascend import check_devices
 from asr_core.doctor.examination import GROUPS, examine
 from asr_core.doctor.finding import State
+from tests.fakes.npu_smi import SimulatedNpuSmi
 from tests.unit.doctor.conftest import Examine
 from tests.unit.doctor.machines import Machine
+from tests.unit.runtime import smi_outputs
 
 
 def states(context: Examine, machine: Machine, **changes: object) -> dict[str, State]:
@@ -106,3 +111,21 @@ def test_a_driver_without_its_device_fails(context: Examine, x86: Machine) -> No
     x86.files["/usr/local/Ascend/driver/version.info"] = "Version=25.2.0\n"
     found = states(context, x86)
     assert found["npu_devices"] is found["npu_nodes"] is State.FAIL
+
+
+@pytest.mark.parametrize(
+    ("fault", "shown"),
+    [
+        (("Alarm", "8C1F8608", "HBM multi-bit"), "910B3 1/0 Alarm 49 °C (8C1F8608 HBM multi-bit)"),
+        (("Alarm", "NA", "NA"), "910B3 1/0 Alarm 49 °C"),
+    ],
+)
+def test_what_is_wrong_with_a_device_is_told(
+    context: Examine, arm: Machine, fault: tuple[str, str, str], shown: str
+) -> None:
+    smi = SimulatedNpuSmi(smi_outputs.CHIP_910B, faults={(1, 0): fault})
+    examined = context(arm)
+    host = dataclasses.replace(examined.host, run=smi)
+    finding = check_devices(dataclasses.replace(examined, host=host))
+    assert (finding.found, finding.values["chips"]) == ("ill", shown)
+    assert smi.asked == ["", "-t health -i 1 -c 0"]

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from asr_core.runtime import npu_smi
 from asr_core.runtime.command import Answer
+from asr_core.runtime.npu_reports import NpuDetails, parse_board, parse_report
 from asr_core.runtime.npu_smi import NpuChip, NpuMonitor, NpuReport, parse_info, read_npus
+from tests.fakes.npu_smi import SimulatedNpuSmi
 from tests.unit.runtime import smi_outputs as outputs
 
 
@@ -124,15 +126,8 @@ def test_a_command_that_tells_nothing_is_a_state(answer: Answer, report: NpuRepo
 @given(st.text(alphabet="|+-=:/. \n0123456789NAOK()%npuchi：", max_size=400))
 def test_whatever_it_says_nothing_breaks(text: str) -> None:
     parse_info(text)
-    for parse in (
-        npu_smi.parse_usages,
-        npu_smi.parse_common,
-        npu_smi.parse_health,
-        npu_smi.parse_temp,
-        npu_smi.parse_memory,
-        npu_smi.parse_board,
-    ):
-        parse(text)
+    parse_report(text)
+    parse_board(text)
 
 
 @given(st.integers(0, len(outputs.CHIP_910B)))
@@ -143,35 +138,103 @@ def test_a_table_that_breaks_off_tells_what_it_has(length: int) -> None:
 
 
 def test_usages_of_each_family() -> None:
-    (board,) = npu_smi.parse_usages(outputs.USAGES_310B)
-    assert (board.memory_mb, board.memory_percent, board.aicore_percent) == (7545, 41, 22)
-    assert (board.bandwidth_percent, board.npu_percent) == (5, None)
-    first, second = npu_smi.parse_usages(outputs.USAGES_310P_DUAL)
-    assert (first.chip, first.aicore_percent, first.vector_percent) == (0, 71, 60)
-    assert (second.chip, second.memory_mb, second.aicore_percent) == (1, 43500, None)
-    (hbm,) = npu_smi.parse_usages(outputs.USAGES_910B)
-    assert (hbm.memory_mb, hbm.memory_percent, hbm.bandwidth_percent) == (65536, 88, 33)
-    assert (hbm.aicore_percent, hbm.vector_percent, hbm.npu_percent) == (9, 7, 12)
+    assert parse_report(outputs.USAGES_310B) == {
+        0: NpuDetails(memory_mb=7545, memory_percent=41, aicore_percent=22)
+    }
+    assert parse_report(outputs.USAGES_310P_DUAL) == {
+        0: NpuDetails(memory_mb=44000, memory_percent=3, aicore_percent=71),
+        1: NpuDetails(memory_mb=43500),
+    }
+    assert parse_report(outputs.USAGES_910B) == {
+        0: NpuDetails(memory_mb=65536, memory_percent=88, aicore_percent=9)
+    }
 
 
 def test_common_takes_the_chip_before_its_controller() -> None:
-    (server,) = npu_smi.parse_common(outputs.COMMON_910B)
-    assert (server.temp_c, server.power_w, server.aicore_mhz) == (48, 121.7, 1650)
-    assert server.memory_percent == 88
-    (card,) = npu_smi.parse_common(outputs.COMMON_310P)
-    assert (card.temp_c, card.power_w, card.memory_percent) == (52, 23.4, 6)
+    (server,) = parse_report(outputs.COMMON_910B).values()
+    assert (server.temp_c, server.aicore_percent, server.memory_percent) == (48, 9, 88)
+    (card,) = parse_report(outputs.COMMON_310P).values()
+    assert (card.temp_c, card.memory_percent) == (52, 6)
 
 
 def test_health_temperature_and_memory() -> None:
-    (health,) = npu_smi.parse_health(outputs.HEALTH)
-    assert (health.status, health.error_code, health.error) == ("Warning", "80E18005", "fan speed")
-    (fine,) = npu_smi.parse_health("\tHealth : OK\n\tError Code : NA\n")
-    assert (fine.status, fine.error_code) == ("OK", "")
-    assert npu_smi.parse_temp(outputs.TEMP_SERVER)[0].temp_c == 54
-    (hbm,) = npu_smi.parse_memory(outputs.MEMORY_910B)
-    assert (hbm.capacity_mb, hbm.total_mb, hbm.clock_mhz) == (65536, None, 1600)
-    (ddr,) = npu_smi.parse_memory(outputs.MEMORY_310)
-    assert (ddr.capacity_mb, ddr.total_mb, ddr.clock_mhz) == (7680, 8192, 1600)
+    assert parse_report(outputs.HEALTH) == {
+        0: NpuDetails(health="Warning", fault="80E18005 fan speed")
+    }
+    assert parse_report("\tHealth : OK\n\tError Code : NA\n") == {0: NpuDetails(health="OK")}
+    assert parse_report(outputs.TEMP_SERVER)[0].temp_c == 54
+    assert parse_report(outputs.MEMORY_910B)[0].memory_mb == 65536
+    assert parse_report(outputs.MEMORY_310)[0].memory_mb == 7680
+
+
+LACKING = """\
+| NPU     Name      | Health          | Power(W)     Temp(C)           Hugepages-Usage(page) |
+| Chip    Device    | Bus-Id          | AICore(%)    Memory-Usage(MB)                        |
+| 1       910B3     | NA              | NA           NA                0    / 0              |
+| 0       0         | 0000:5E:00.0    | NA           0    / 0                                |
+"""
+
+
+def test_what_the_table_lacks_is_taken_from_the_reports() -> None:
+    reports = {("common", 1): outputs.COMMON_910B, ("usages", 1): outputs.USAGES_910B}
+    smi = SimulatedNpuSmi(LACKING, reports, {(1, 0): ("Alarm", "8C1F8608", "HBM")})
+    (chip,) = read_npus(smi).chips
+    assert (chip.health, chip.temp_c, chip.aicore_percent) == ("Alarm", 48, 9)
+    assert (chip.memory_total_mb, chip.memory_used_mb) == (65536, 65536 * 0.88)
+    assert smi.asked == ["", "-t common -i 1", "-t usages -i 1", "-t health -i 1 -c 0"]
+
+
+def test_reports_of_other_kinds_tell_it_where_the_first_do_not() -> None:
+    reports = {("temp", 1): outputs.TEMP_SERVER, ("memory", 1): outputs.MEMORY_910B}
+    (chip,) = read_npus(SimulatedNpuSmi(LACKING, reports, takes_chips=False)).chips
+    assert (chip.health, chip.temp_c, chip.aicore_percent) == ("OK", 54, None)
+    assert (chip.memory_total_mb, chip.memory_used_mb) == (65536, None)
+
+
+def test_a_complete_table_needs_no_report() -> None:
+    smi = SimulatedNpuSmi(outputs.CHIP_A3)
+    assert read_npus(smi) == parse_info(outputs.CHIP_A3)
+    assert smi.asked == [""]
+
+
+def test_a_chip_of_several_gets_what_is_its_own() -> None:
+    table = outputs.CHIP_310P_DUAL.replace("| 9            1600", "| NA           1600")
+    usages = outputs.USAGES_310P_DUAL.replace(": NA", ": 17")
+    smi = SimulatedNpuSmi(table, {("usages", 24): usages})
+    first, second, hot = read_npus(smi).chips
+    assert (first.aicore_percent, second.aicore_percent) == (0, 17)
+    assert (second.memory_total_mb, hot.temp_c) == (43500, None)
+
+
+def test_what_nothing_tells_is_not_asked_for_again() -> None:
+    smi = SimulatedNpuSmi(LACKING, {("common", 1): outputs.COMMON_910B})
+    clock = [0.0]
+    monitor = NpuMonitor(smi, keep_s=5.0, now=lambda: clock[0])
+    assert monitor.report().chips[0].memory_total_mb == 0
+    asked, clock[0] = len(smi.asked), 5.0
+    assert monitor.report().chips[0].temp_c == 48
+    assert smi.asked[asked:] == ["", "-t common -i 1", "-t health -i 1 -c 0"]
+
+
+def test_a_report_that_hangs_is_waited_for_once_and_asked_for_another_time() -> None:
+    reports = {("usages", 1): outputs.USAGES_910B}
+    smi = SimulatedNpuSmi(LACKING, reports, hangs=["common"])
+    untold: set[npu_smi.Untold] = set()
+    for _ in range(2):
+        (chip,) = read_npus(smi, untold).chips
+        assert (chip.health, chip.temp_c, chip.memory_total_mb) == ("NA", None, 0)
+    assert smi.asked == ["", "-t common -i 1"] * 2
+    assert untold == set()
+
+
+def test_what_is_wrong_with_a_chip() -> None:
+    smi = SimulatedNpuSmi(LACKING, faults={(1, 3): ("Alarm", "8C1F8608", "HBM multi-bit")})
+    assert npu_smi.read_health(NpuChip(1, 3), smi).fault == "8C1F8608 HBM multi-bit"
+    assert npu_smi.read_health(NpuChip(1, 0), smi) == NpuDetails(health="OK")
+    newest = SimulatedNpuSmi(LACKING, takes_chips=False)
+    assert npu_smi.read_health(NpuChip(1, 3), newest).health == "OK"
+    assert newest.asked == ["-t health -i 1 -c 3", "-t health -i 1"]
+    assert npu_smi.read_health(NpuChip(1, 0), lambda *_: Answer("timeout")) == NpuDetails()
 
 
 def test_the_exact_kind_of_a_chip_that_the_table_does_not_tell() -> None:
@@ -187,13 +250,7 @@ def test_the_exact_kind_of_a_chip_that_the_table_does_not_tell() -> None:
     (told,) = chips(outputs.CHIP_310B)
     assert (npu_smi.read_soc(told, run), len(asked)) == ("Ascend310B4", 1)
     assert npu_smi.read_soc(first, lambda *_: Answer("timeout")) == ""
-    assert npu_smi.parse_board("\tChip Name : Ascend910\n\tNPU Name : NA\n") == {}
-
-
-def test_a_report_is_asked_for_by_card() -> None:
-    asked = []
-    npu_smi.read_type("usages", 32768, lambda arguments, _s: asked.append(arguments) or Answer(""))
-    assert asked == [["npu-smi", "info", "-t", "usages", "-i", "32768"]]
+    assert parse_board("\tChip Name : Ascend910\n\tNPU Name : NA\n") == {}
 
 
 class Smi:

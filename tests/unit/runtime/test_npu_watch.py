@@ -27,7 +27,9 @@ class Smi:
     def __init__(self, *answers: str | None) -> None:
         self._answers = list(answers)
 
-    def __call__(self, _command: Sequence[str], _timeout_s: float) -> Answer:
+    def __call__(self, command: Sequence[str], _timeout_s: float) -> Answer:
+        if "-t" in command:
+            return Answer("failed", "The type is not supported")
         text = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         return Answer("absent", "") if text is None else Answer("done", text)
 
