@@ -118,10 +118,5 @@ class _GatedConvolution(nn.Cell):  # type: ignore[misc]
         return seen + gated.reshape((length, texts, width))
 
 
-def weights_of(network: PunctuationNetwork) -> dict[str, npt.NDArray[Any]]:
-    """All weights by name, as float32 arrays."""
-    return {parameter.name: parameter.asnumpy().copy() for parameter in network.get_parameters()}
-
-
 def _parameter(values: npt.NDArray[Any], name: str) -> Parameter:
     return Parameter(Tensor(values.astype(np.float32), ms.float32), name=name)

@@ -13,11 +13,7 @@ from tests.unit.training.random_weights import STEPS, random_weights
 
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed")
 
-from asr_core.networks.punctuation import (  # noqa: E402
-    PunctuationNetwork,
-    TaggerShape,
-    weights_of,
-)
+from asr_core.networks.punctuation import PunctuationNetwork, TaggerShape  # noqa: E402
 
 _UNITS, _PAIRS, _PAUSES = 30, 12, 5
 
@@ -33,6 +29,11 @@ def network() -> PunctuationNetwork:
     for parameter in network.get_parameters():
         parameter.set_data(ms.Tensor(weights[parameter.name]))
     return network
+
+
+def weights_of(network: PunctuationNetwork) -> dict[str, np.ndarray]:
+    """All weights by name."""
+    return {parameter.name: parameter.asnumpy().copy() for parameter in network.get_parameters()}
 
 
 def inputs(length: int, texts: int) -> dict[str, np.ndarray]:
