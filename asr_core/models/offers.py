@@ -73,14 +73,17 @@ class Offer:
 def find_offer(path: Path, name: str, runtime: str = AUTO) -> Offer:
     """The form that is used: converted graphs, else FunASR's graphs, else its checkpoint.
 
+    Converted graphs that are incomplete are an error, whatever else is there: who converted them
+    counts on them.
+
     Args:
         path: the folder.
         name: of the model, for messages.
         runtime: one of :data:`RUNTIMES`, or ``ascend``; only forms that it executes count.
 
     Raises:
-        ModelFileMissingError: no form is complete; names all files that the first one lacks, and
-            those that stand for all forms where the folder has none.
+        ModelFileMissingError: no form is complete, or not the converted graphs; names all files
+            that the first one lacks, and those that make each form where the folder has none.
         ModelIntegrityError: ``graphs.json`` cannot be used.
         DeviceUnavailableError: there are only graphs for a runtime that was not asked for.
     """
@@ -93,6 +96,8 @@ def find_offer(path: Path, name: str, runtime: str = AUTO) -> Offer:
         try:
             return find(path, name)
         except ModelFileMissingError as exc:
+            if find is _converted:
+                raise
             fault = fault or exc
     if fault is None and graphs_for:
         raise DeviceUnavailableError(
@@ -103,10 +108,26 @@ def find_offer(path: Path, name: str, runtime: str = AUTO) -> Offer:
             runtime=graphs_for,
         )
     if fault is None:
-        names = [mark for marks, _ in forms for mark in marks]
         absent = [file for file in SPEECH_FILES if size_of(path / file) is None]
-        fault = missing(path, [*absent, " / ".join(names)], name)
+        networks = " / ".join(_networks(path, name, [marks for marks, _ in forms]))
+        fault = missing(path, [*absent, networks], name)
     raise fault
+
+
+def _networks(path: Path, name: str, forms: Sequence[Sequence[str]]) -> list[str]:
+    """The files of which one would do where a folder has no form; joined by ``+`` if two have to.
+
+    Raises:
+        ModelIntegrityError: the configuration cannot be read.
+    """
+    names: list[str] = []
+    takes_pair = read_kind(path, name) in HOTWORD_MODELS and first_of(path, HOTWORD_FILES) is None
+    for marks in forms:
+        if marks is NETWORK_FILES and takes_pair:
+            names += [f"{one} + {other}" for one, other in zip(marks, HOTWORD_FILES, strict=True)]
+        else:
+            names += marks
+    return names
 
 
 def ascend_folder(path: Path, name: str) -> Path | None:

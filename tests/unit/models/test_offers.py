@@ -98,7 +98,19 @@ def test_which_form_is_used(
         (
             ("config.yaml",),
             "onnxruntime",
-            "tokens.json, am.mvn, graphs.json / model_quant.onnx / model.onnx",
+            "tokens.json, am.mvn, graphs.json / model_quant.onnx + model_eb_quant.onnx / "
+            "model.onnx + model_eb.onnx",
+        ),
+        (
+            SMALL,
+            "auto",
+            "graphs.json / model_quant.onnx + model_eb_quant.onnx / model.onnx + model_eb.onnx / "
+            "model.pt / model.safetensors / model.ckpt",
+        ),
+        (
+            (*SMALL, "model_eb.onnx"),
+            "onnxruntime",
+            "graphs.json / model_quant.onnx / model.onnx",
         ),
         (("config.yaml", "model.pt"), "auto", "tokens.json, am.mvn"),
         (
@@ -123,6 +135,23 @@ def test_missing_graphs_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFileMissingError) as caught:
         find_offer(path, "seaco")
     assert caught.value.details["files"] == "am.mvn, encode.onnx"
+
+
+@pytest.mark.parametrize("others", [("model.pt",), PAIR])
+def test_incomplete_graphs_are_told_whatever_lies_beside_them(
+    tmp_path: Path, others: Sequence[str]
+) -> None:
+    path = folder(tmp_path, (*SMALL, *others), "onnxruntime")
+    (path / "encode.onnx").unlink()
+    with pytest.raises(ModelFileMissingError) as caught:
+        find_offer(path, "seaco")
+    assert caught.value.details["files"] == "encode.onnx"
+
+
+def test_graphs_that_are_not_asked_for_may_be_incomplete(tmp_path: Path) -> None:
+    path = folder(tmp_path, (*SMALL, "model.pt"), "onnxruntime")
+    (path / "encode.onnx").unlink()
+    assert find_offer(path, "seaco", "mindspore").form is Form.CHECKPOINT
 
 
 def test_graphs_for_another_runtime(tmp_path: Path) -> None:
