@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from asr_core.errors import DeviceUnavailableError, ModelError, ModelFileMissingError
+from asr_core.errors import (
+    DeviceUnavailableError,
+    ModelError,
+    ModelFileMissingError,
+    ModelIntegrityError,
+)
 from asr_core.models.files import size_of
 from asr_core.models.funasr_folder import (
     HOTWORD_FILES,
@@ -139,15 +144,22 @@ def ascend_folder(path: Path, name: str) -> Path | None:
         name: of the model, for messages.
 
     Returns:
-        ``None`` where there is none.
+        ``None`` where there is none. One beside the model whose ``graphs.json`` cannot be used is
+        one all the same: whoever opens it tells what is wrong, and nobody else needs it.
 
     Raises:
-        ModelIntegrityError: ``graphs.json`` cannot be used.
+        ModelIntegrityError: ``graphs.json`` of the model's own folder cannot be used.
     """
-    for folder in (path, path.with_name(f"{path.name}{ASCEND_ENDING}")):
-        if _graphs_for(folder, name) == ASCEND:
-            return folder
-    return None
+    if _graphs_for(path, name) == ASCEND:
+        return path
+    beside = path.with_name(f"{path.name}{ASCEND_ENDING}")
+    try:
+        return beside if _graphs_for(beside, name) == ASCEND else None
+    except ModelIntegrityError:
+        return beside
+    except OSError:
+        # It cannot be looked into, or the name would be too long for a folder.
+        return None
 
 
 def runs_on_cpu(path: Path, name: str) -> bool:

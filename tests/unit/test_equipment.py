@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,3 +45,24 @@ def test_the_state_is_told_while_a_punctuation_model_is_opened_once(
     assert first is second is parts.punctuator(folder)
     assert opened == [folder]
     parts.pool.close()
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_a_damaged_folder_for_devices_is_no_matter_where_none_is_used(
+    tmp_path: Path, device: str
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(PLAIN, folder)
+    beside = tmp_path / "mine.ascend"
+    beside.mkdir()
+    (beside / "graphs.json").write_text("{", encoding="utf-8")
+    settings = Settings(home=tmp_path / "home", threads=1, model_dir=folder, device=device)
+    parts = Equipment(settings, ModelShelf(settings, None))
+    try:
+        with parts.pool.lease("paraformer") as worker:
+            assert worker.ready().info.device == "cpu"
+        choice = parts.choice("paraformer")
+        assert choice is not None
+        assert choice.device == "cpu"
+    finally:
+        parts.pool.close()

@@ -13,7 +13,7 @@ from asr_core.models.graph_folder import (
     graph_file,
     write_graph_manifest,
 )
-from asr_core.models.offers import ascend_folder, runs_on_cpu
+from asr_core.models.offers import ascend_folder, find_offer, runs_on_cpu
 
 
 def converted(path: Path, runtime: str) -> Path:
@@ -51,6 +51,20 @@ def test_other_forms_may_lie_with_the_om_files(tmp_path: Path, name: str) -> Non
 def test_graphs_for_another_runtime_beside_it_do_not_count(tmp_path: Path) -> None:
     folder = converted(tmp_path / "mine", "onnxruntime")
     converted(tmp_path / "mine.ascend", "onnxruntime")
+    assert ascend_folder(folder, "mine") is None
+
+
+def test_one_beside_it_that_is_damaged_is_left_to_who_opens_it(tmp_path: Path) -> None:
+    folder = converted(tmp_path / "mine", "onnxruntime")
+    beside = converted(tmp_path / "mine.ascend", "ascend")
+    (beside / GRAPHS_FILE).write_text("{", encoding="utf-8")
+    assert ascend_folder(folder, "mine") == beside
+    with pytest.raises(ModelIntegrityError):
+        find_offer(beside, "mine", "ascend")
+
+
+def test_the_longest_name_of_a_folder_leaves_no_room_for_one_beside_it(tmp_path: Path) -> None:
+    folder = converted(tmp_path / ("模" * 85), "onnxruntime")
     assert ascend_folder(folder, "mine") is None
 
 
