@@ -28,8 +28,9 @@ _OURS = (GRAPHS_FILE, MANIFEST_FILE, f"{GRAPHS_FILE}{UNFINISHED}")
 def new_folder(target: Path, needed_bytes: int, *, replace: bool) -> Iterator[Path]:
     """A work folder beside ``target`` that takes its name when the block ends without an error.
 
-    A process that is killed leaves ``target`` as it was; its work folder, a hidden one, is cleared
-    by the next conversion to the same place.
+    A process that is killed leaves ``target`` as it was, or in the moment of a replacement under a
+    hidden name beside it. The next conversion to the same place gives it its name back, and clears
+    the work folder, a hidden one too.
 
     Args:
         target: what is made.
@@ -44,13 +45,15 @@ def new_folder(target: Path, needed_bytes: int, *, replace: bool) -> Iterator[Pa
     retired = target.with_name(f".{target.name}.replaced")
     with _storage_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if retired.is_dir() and not target.exists():
-            # The last replacement was killed between its two steps.
-            retired.replace(target)
+        # Nothing is made beside what is refused; what is found under the claim counts.
         _check_target(target, replace=replace)
         with _claimed(hidden, target):
-            _require_space(target, needed_bytes)
             try:
+                if retired.is_dir() and not target.exists():
+                    # The last replacement was killed between its two steps.
+                    retired.replace(target)
+                _check_target(target, replace=replace)
+                _require_space(target, needed_bytes)
                 yield hidden
                 # Some packages make files for their owner alone, or that cannot be written.
                 mode = hidden.stat().st_mode & 0o666
@@ -93,16 +96,31 @@ def _claimed(folder: Path, target: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
-            raise ConvertError(
-                f"another conversion writes {target}; wait for it, or name another folder",
-                reason="busy",
-                path=str(target),
-            ) from exc
+            raise _busy(target) from exc
+        if not _is_still(folder, descriptor):
+            # Another conversion ended since: what is locked has another name, or none.
+            raise _busy(target)
         for path in folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         yield
     finally:
         os.close(descriptor)
+
+
+def _is_still(folder: Path, descriptor: int) -> bool:
+    """Whether an open folder has its name."""
+    try:
+        return os.path.samestat(folder.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _busy(target: Path) -> ConvertError:
+    return ConvertError(
+        f"another conversion writes {target}; wait for it, or name another folder",
+        reason="busy",
+        path=str(target),
+    )
 
 
 def _require_space(target: Path, needed_bytes: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,54 @@ def test_a_replacement_that_was_killed_between_its_steps_is_mended(tmp_path: Pat
     made(tmp_path / "out", replace=True)
     assert (tmp_path / "out" / GRAPHS_FILE).read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_another_conversion_replaces_at_this_moment_is_left_to_it(tmp_path: Path) -> None:
+    target, retired = tmp_path / "out", tmp_path / ".out.replaced"
+    made(target, b"old")
+    with new_folder(target, 0, replace=True) as work:
+        (work / GRAPHS_FILE).write_bytes(b"new")
+        # As between the two steps of a replacement.
+        target.rename(retired)
+        with pytest.raises(ConvertError) as caught:
+            made(target, replace=True)
+        assert caught.value.details["reason"] == "busy"
+        assert (retired.is_dir(), target.exists()) == (True, False)
+        retired.rename(target)
+    assert (target / GRAPHS_FILE).read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_refused_conversion_leaves_nothing(tmp_path: Path) -> None:
+    made(tmp_path / "out", b"old")
+    with pytest.raises(ConvertError, match="exists already"):
+        made(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / ".out.replaced")
+    with pytest.raises(ConvertError, match="exists already"):
+        made(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("ends", ["published", "cleared"])
+def test_a_work_folder_whose_name_was_given_away_meanwhile_is_not_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    target, hidden = tmp_path / "out", tmp_path / ".out.converting"
+    lock = fcntl.flock
+
+    def late(descriptor: int, operation: int) -> None:
+        """Another conversion ends before this one has its lock."""
+        hidden.rename(target)
+        if ends == "cleared":
+            hidden.mkdir()
+            (hidden / "theirs").write_bytes(b"x")
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(ConvertError) as caught:
+        made(target)
+    assert caught.value.details["reason"] == "busy"
+    assert (hidden / "theirs").exists() == (ends == "cleared")
 
 
 def test_an_empty_folder_may_be_there(tmp_path: Path) -> None:
