@@ -30,7 +30,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     install.add_argument(
         "--no-convert",
         action="store_true",
-        help="leave a recognizer that is offered without graphs as it is; MindSpore runs it",
+        help="leave a recognizer that is offered without graphs as it is, for MindSpore; "
+        "a later install without this converts it",
     )
     install.set_defaults(run=_install_model)
     use = actions.add_parser("use", help="make a recognizer the default, or take a folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,12 +28,18 @@ class InstalledGraphs:
 
     def add_graphs(self, folder: Path) -> Sequence[Path]:
         """See the protocol. A folder is never taken for one with graphs before all are there."""
-        made = folder.with_name(f"{folder.name}.graphs")
+        made = folder.with_name(f".{folder.name.lstrip('.')}.graphs")
         convert_to_onnx(folder, made, OnnxOptions(replace=True), self._on_step)
-        new = [path for path in made.iterdir() if not (folder / path.name).exists()]
+        new = [path for path in made.iterdir() if not _holds(folder, path)]
         new = [path for path in new if path.name != MANIFEST_FILE]
         new.sort(key=lambda path: (path.name == GRAPHS_FILE, path.name))
         for path in new:
             path.replace(folder / path.name)
         shutil.rmtree(made)
         return [folder / path.name for path in new]
+
+
+def _holds(folder: Path, file: Path) -> bool:
+    """Whether the folder has a file of that name and content; an earlier attempt left others."""
+    own = folder / file.name
+    return own.is_file() and filecmp.cmp(own, file, shallow=False)

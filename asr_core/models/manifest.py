@@ -48,14 +48,16 @@ class Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a folder; it is on the disk when this returns."""
+    """Write the manifest of a folder; it is on the disk, whole, when this returns."""
     document = {"schema": _SCHEMA, **asdict(manifest)}
     document["files"] = [
         {"path": file.name, "size": file.size_bytes, "sha256": file.sha256}
         for file in manifest.files
     ]
-    with synced(folder / MANIFEST_FILE, "wb") as out:
+    draft = folder / f".{MANIFEST_FILE}.part"
+    with synced(draft, "wb") as out:
         out.write(json.dumps(document, ensure_ascii=False, indent=1).encode())
+    draft.replace(folder / MANIFEST_FILE)
 
 
 def read_manifest(folder: Path) -> Manifest | None:

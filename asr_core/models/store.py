@@ -31,8 +31,15 @@ from asr_core.models.catalog import (
 )
 from asr_core.models.download import Download, fetch
 from asr_core.models.files import locked, sha256_of, size_of, sync_folder
+from asr_core.models.graph_folder import is_graph_folder
 from asr_core.models.inspection import Finding, Inspector, ModelState, known_bytes
-from asr_core.models.manifest import MANIFEST_FILE, ManifestError, read_manifest, write_manifest
+from asr_core.models.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    ManifestError,
+    read_manifest,
+    write_manifest,
+)
 from asr_core.models.packages import join_layout, package_folder
 from asr_core.models.shipment import Hubs, pack
 from asr_core.models.stamp import StampBook
@@ -184,7 +191,8 @@ class ModelStore:
     ) -> Path:
         """As :meth:`ensure`, and as a last resort the files are fetched from the hub.
 
-        An interrupted download continues where it stopped when called again.
+        An interrupted download continues where it stopped when called again. A checkpoint that was
+        fetched without ``graphs`` gets them when it is called with them.
 
         Args:
             name: the model.
@@ -203,13 +211,17 @@ class ModelStore:
         entry = find_entry(name, self._catalogue)
         with self._storage_errors(entry):
             try:
-                return self._ensure(entry)
+                folder = self._ensure(entry)
+                if graphs is None or self._bare_checkpoint(entry) is None:
+                    return folder
             except (ModelFileMissingError, ModelIntegrityError):
                 if name in self._folders:
                     raise
             with self._lock():
                 if not self._find(entry).state.usable:
                     self._download(entry, on_progress or _ignore, graphs)
+                elif graphs is not None:
+                    self._add_graphs(entry, graphs)
                 return self.folder(name)
 
     def _state(self, name: str, *, full: bool) -> ModelState:
@@ -293,6 +305,39 @@ class ModelStore:
             write_manifest(work, replace(shipment.manifest, files=tuple(files)))
         self._publish(entry, work, files)
         _log.info("model downloaded name=%s bytes=%d", entry.name, done)
+
+    def _bare_checkpoint(self, entry: ModelEntry) -> Manifest | None:
+        """What was installed, where that is a checkpoint that needs graphs and has none."""
+        listed = entry.listed
+        folder = self.folder(entry.name)
+        if entry.name in self._folders or listed is None or is_graph_folder(folder):
+            return None
+        try:
+            manifest = read_manifest(folder)
+        except ManifestError:
+            return None
+        if manifest is None or listed.checkpoint is None:
+            return None
+        is_fetched = manifest.repo in listed.checkpoint.repos
+        lacks = listed.missing({file.name for file in manifest.files})
+        return manifest if is_fetched and lacks else None
+
+    def _add_graphs(self, entry: ModelEntry, graphs: GraphMaker) -> None:
+        """Put graphs into the folder of an installed checkpoint that has none."""
+        manifest = self._bare_checkpoint(entry)
+        if manifest is None:
+            return
+        graphs.check()
+        folder = self.folder(entry.name)
+        files = {file.name: file for file in manifest.files}
+        for path in graphs.add_graphs(folder):
+            stamp = self._stamps.take(path)
+            files[path.name] = file = _file_at(path)
+            self._stamps.record(path, stamp, file.sha256)
+        # The graphs have a manifest of their own until this one vouches for them too.
+        write_manifest(folder, replace(manifest, files=tuple(files.values())))
+        sync_folder(folder)
+        _log.info("model converted name=%s", entry.name)
 
     def _fresh_folder(self, name: str) -> Path:
         """An empty work folder beside the models; what an interrupted process left is removed."""

@@ -238,3 +238,10 @@ def test_an_installed_checkpoint_may_stay_one(
     folder = tmp_path / "home" / "models" / "paraformer"
     assert not (folder / GRAPHS_FILE).exists()
     assert rows(capfd, "verify")["paraformer"][0] == "installed"
+    # Until it is asked for without that.
+    assert main(["models", "install", "paraformer"]) == 0
+    assert "5/5 Quantizing decode" in capfd.readouterr().err
+    assert read_graph_folder(folder, "x").damaged() == ()
+    assert rows(capfd, "verify")["paraformer"][0] == "installed"
+    assert main(["models", "install", "paraformer"]) == 0
+    assert "Quantizing" not in capfd.readouterr().err

@@ -11,7 +11,13 @@ from asr_core.errors import ConvertError, ModelError
 from asr_core.models.catalog import CATALOGUE, CT_PUNC, PARAFORMER, ModelEntry
 from asr_core.models.convert_installed import InstalledGraphs
 from asr_core.models.files import sha256_of
-from asr_core.models.graph_folder import GRAPHS_FILE, read_graph_folder
+from asr_core.models.graph_folder import (
+    GRAPHS_FILE,
+    GraphFolder,
+    graph_file,
+    read_graph_folder,
+    write_graph_manifest,
+)
 from asr_core.models.inspection import ModelState
 from asr_core.models.manifest import read_manifest
 from asr_core.models.store import ModelStore
@@ -114,6 +120,67 @@ def test_a_recognizer_may_stay_a_checkpoint(tmp_path: Path, hub: Hub) -> None:
     assert store.verify("paraformer") is ModelState.INSTALLED
 
 
+class _Graphs(_Maker):
+    """Makes a folder with a graph as a conversion does."""
+
+    def add_graphs(self, folder: Path) -> Sequence[Path]:
+        self.folders.append(folder)
+        (folder / "encode.onnx").write_bytes(b"graph")
+        graphs = {"encode": graph_file(folder / "encode.onnx")}
+        manifest = write_graph_manifest(
+            GraphFolder(folder, "onnxruntime", "int8", "X", "model.pt", "0" * 64, "tinglu", graphs)
+        )
+        return [folder / "encode.onnx", manifest]
+
+
+def test_what_was_left_a_checkpoint_is_converted_by_a_later_install(
+    tmp_path: Path, hub: Hub
+) -> None:
+    hub.offer(checkpoint_repo(PARAFORMER), {**SMALL, "model.pt": WEIGHTS})
+    store = ModelStore(tmp_path / "models", hubs=hubs_at(hub.url))
+    folder = store.install("paraformer")
+    fetched, maker = len(hub.asked), _Graphs()
+    assert store.install("paraformer", graphs=maker) == folder
+    assert (maker.folders, len(hub.asked)) == ([folder], fetched)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    assert manifest.repo == checkpoint_repo(PARAFORMER)
+    assert {file.name for file in manifest.files} == {
+        *(*SMALL, "model.pt"),
+        *("encode.onnx", GRAPHS_FILE),
+    }
+    assert store.verify("paraformer") is ModelState.INSTALLED
+    store.install("paraformer", graphs=maker)
+    assert maker.folders == [folder]
+
+
+def test_what_cannot_be_converted_later_stays_as_it_was(tmp_path: Path, hub: Hub) -> None:
+    hub.offer(checkpoint_repo(PARAFORMER), {**SMALL, "model.pt": WEIGHTS})
+    store = ModelStore(tmp_path / "models", hubs=hubs_at(hub.url))
+    store.install("paraformer")
+    fault = ConvertError("no MindSpore", reason="package", package="mindspore", python="3.13")
+    for maker in (_Maker(fault), replace_add(_Maker(), fault)):
+        with pytest.raises(ConvertError, match="no MindSpore"):
+            store.install("paraformer", graphs=maker)
+        assert store.verify("paraformer") is ModelState.INSTALLED
+    store.install("paraformer", graphs=_Graphs())
+    assert store.verify("paraformer") is ModelState.INSTALLED
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named in the settings", "copied"])
+def test_a_checkpoint_that_somebody_brought_is_never_converted(
+    tmp_path: Path, hub: Hub, named: bool
+) -> None:
+    folder = tmp_path / "models" / "paraformer"
+    folder.mkdir(parents=True)
+    for name, content in {**SMALL, "model.pt": WEIGHTS}.items():
+        (folder / name).write_bytes(content)
+    folders = {"paraformer": folder} if named else {}
+    store = ModelStore(tmp_path / "models", folders=folders, hubs=hubs_at(hub.url))
+    assert store.install("paraformer", graphs=_Graphs()) == folder
+    assert {path.name for path in folder.iterdir()} == {*SMALL, "model.pt"}
+
+
 def test_a_conversion_that_fails_is_taken_up_without_fetching_again(
     tmp_path: Path, hub: Hub
 ) -> None:
@@ -162,3 +229,21 @@ def test_a_fetched_paraformer_gets_graphs_of_eight_bits(tmp_path: Path, hub: Hub
     assert store.state("paraformer") is ModelState.DAMAGED
     assert GRAPHS_FILE in {path.name for path in folder.iterdir()}
     assert not [path for path in (tmp_path / "models").iterdir() if "graphs" in path.name]
+
+
+def test_what_a_killed_conversion_left_in_an_installation_is_replaced(
+    tmp_path: Path, hub: Hub
+) -> None:
+    pytest.importorskip("mindspore", reason="MindSpore is not installed")
+    source = source_folder(tmp_path / "source", "Paraformer")
+    hub.offer(
+        checkpoint_repo(PARAFORMER), {path.name: path.read_bytes() for path in source.iterdir()}
+    )
+    store = ModelStore(tmp_path / "models", hubs=hubs_at(hub.url))
+    folder = store.install("paraformer")
+    (folder / "encode.onnx").write_bytes(b"half")
+    store.install("paraformer", graphs=InstalledGraphs(lambda _step: None))
+    assert read_graph_folder(folder, "paraformer").damaged() == ()
+    assert store.verify("paraformer") is ModelState.INSTALLED
+    names = {path.name for path in (tmp_path / "models").iterdir()}
+    assert not [name for name in names if "graphs" in name]
