@@ -10,7 +10,7 @@ from asr_core.jobs.control import JobControl
 from asr_core.jobs.model import Job, JobState
 from asr_core.results import Sentence
 from asr_core.shelf import ModelShelf
-from asr_core.store.edit_model import EditableLines, EditResult, Found, Version
+from asr_core.store.edit_model import EditableLines, EditResult, Version
 from asr_core.store.edits import Edits
 from asr_core.store.history import History
 from asr_core.store.proposals import Proposals, Stretch, moved
@@ -18,15 +18,13 @@ from asr_core.store.rows import encodable
 from asr_core.text import editing
 from asr_core.text.compare import Difference
 from asr_core.text.editing import Splice
-from asr_core.text.finding import Form, Hit, Preview
+from asr_core.text.finding import Preview
 
 __all__ = [
     "Difference",
     "EditDoor",
     "EditResult",
     "EditableLines",
-    "Found",
-    "Hit",
     "Preview",
     "Proposal",
     "ReplaceOutcome",
@@ -216,17 +214,6 @@ class EditDoor:
     def redo_edit(self, recording_id: str, stamp: str) -> EditResult:
         """Do again what was undone last."""
         return self._edits.redo(recording_id, stamp)
-
-    def find_text(
-        self, recording_id: str, query: str, *, case: bool = False, form: Form = "written"
-    ) -> Found:
-        """Where a query stands in a transcript.
-
-        Args:
-            case: whether capitals count.
-            form: of the text that is searched; offsets are in it.
-        """
-        return self._edits.find(recording_id, query, case=case, form=form)
 
     def preview_replace(
         self, recording_ids: Sequence[str], query: str, replacement: str, *, case: bool = False

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from asr_core.results import Sentence
 from asr_core.text.editing import Splice
-from asr_core.text.finding import Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,3 @@ class Version:
     who: str
     created_ms: int
     current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Hits of a query and the stamp of what was searched."""
-
-    stamp: str
-    hits: tuple[Hit, ...]

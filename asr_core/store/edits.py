@@ -16,7 +16,7 @@ from asr_core.errors import EditError
 from asr_core.results import HotwordUse, Sentence
 from asr_core.store import edit_rows
 from asr_core.store.database import Database
-from asr_core.store.edit_model import EditableLines, EditResult, Found, Version
+from asr_core.store.edit_model import EditableLines, EditResult, Version
 from asr_core.store.edit_rows import Head, Row, RowSplice, Step
 from asr_core.store.job_rows import now_ms
 from asr_core.store.rows import encodable, insert
@@ -28,9 +28,9 @@ from asr_core.store.transcript_rows import (
 )
 from asr_core.text.compare import Difference, compare
 from asr_core.text.editing import Splice, respaced
-from asr_core.text.finding import Form, Hit, Preview, find_in, places, replace_in
+from asr_core.text.finding import Preview, places, replace_in
 
-_TEXT, _SPOKEN, _SPEAKER, _TOKENS, _SPANS = 4, 5, 6, 7, 8  # places in a row
+_TEXT, _SPEAKER, _TOKENS, _SPANS = 4, 6, 7, 8  # places in a row
 
 
 class Edits:
@@ -193,22 +193,6 @@ class Edits:
             return _result(db, *edit_rows.redo(db, at, step, child))
 
         return self._database.write(redo)
-
-    def find(
-        self, recording_id: str, query: str, *, case: bool = False, form: Form = "written"
-    ) -> Found:
-        """Every hit of a query inside a sentence."""
-
-        def find(db: sqlite_utils.Database) -> Found:
-            at = edit_rows.head(db, recording_id)
-            hits: list[Hit] = []
-            for position, row in enumerate(edit_rows.rows(db, at.transcript)):
-                text = row[_TEXT] if form == "written" else row[_SPOKEN]
-                if places(text, query, case=case):
-                    hits += find_in(_sentence(row, at), position, query, case=case, form=form)
-            return Found(at.stamp, tuple(hits))
-
-        return self._database.read(find)
 
     def preview(
         self, recording_id: str, query: str, replacement: str, *, case: bool = False

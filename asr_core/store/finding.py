@@ -71,9 +71,7 @@ class Found:
     cursor: str
 
 
-def find(
-    db: sqlite_utils.Database, wanted: Wanted, *, cursor: str = "", limit: int = 50, offset: int = 0
-) -> Found:
+def find(db: sqlite_utils.Database, wanted: Wanted, *, cursor: str = "", limit: int = 50) -> Found:
     """One page of a list, with how many there are.
 
     Args:
@@ -81,10 +79,9 @@ def find(
         wanted: what is looked for.
         cursor: of the page before.
         limit: at least 1.
-        offset: how many to skip besides.
     """
     few = _few(db, wanted)
-    rows = _page(db, wanted, few, cursor, limit=limit, offset=offset)
+    rows = _page(db, wanted, few, cursor, limit)
     total, is_exact = _count(db, wanted, few)
     return Found(
         numbers=tuple(row[0] for row in rows[:limit]),
@@ -96,7 +93,7 @@ def find(
 
 def every(db: sqlite_utils.Database, wanted: Wanted, cursor: str = "") -> tuple[list[int], str]:
     """A larger part of a list without counting it, and the cursor of the part that follows."""
-    rows = _page(db, wanted, _few(db, wanted), cursor, limit=CHUNK)
+    rows = _page(db, wanted, _few(db, wanted), cursor, CHUNK)
     more = _cursor(wanted, rows[CHUNK - 1]) if len(rows) > CHUNK else ""
     return [row[0] for row in rows[:CHUNK]], more
 
@@ -182,13 +179,11 @@ def _page(
     wanted: Wanted,
     few: Sequence[int] | None,
     cursor: str,
-    *,
     limit: int,
-    offset: int = 0,
 ) -> list[tuple[int, Any]]:
     """Numbers with what they are ordered by, one more than the limit if there are more."""
     key, order = _SORT_COLUMNS[wanted.sort.key], "DESC" if wanted.sort.descending else "ASC"
-    values: _Values = {"limit": limit + 1, "offset": offset}
+    values: _Values = {"limit": limit + 1}
     if few is not None:
         values["numbers"] = to_json([*few])
         source = "json_each(:numbers) AS known CROSS JOIN recordings r ON r.number = known.value"
@@ -206,7 +201,7 @@ def _page(
         where += f" AND ({key}, r.number) {'<' if wanted.sort.descending else '>'} (:key, :number)"
     sql = (
         f"SELECT r.number, {key} FROM {source} WHERE {where}"  # noqa: S608 - our words
-        f" ORDER BY {key} {order}, r.number {order} LIMIT :limit OFFSET :offset"
+        f" ORDER BY {key} {order}, r.number {order} LIMIT :limit"
     )
     return db.execute(sql, values).fetchall()
 

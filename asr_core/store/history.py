@@ -7,7 +7,6 @@ transaction. The schema is in ``migrations``, the row formats in ``rows``, the f
 
 from __future__ import annotations
 
-import builtins
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +21,7 @@ from asr_core.results import Transcript
 from asr_core.store import job_rows, recording_rows, recordings, rows, search
 from asr_core.store.checkpoints import JobCheckpoints
 from asr_core.store.database import Database
-from asr_core.store.entries import HistoryEntry, HistoryPage
-from asr_core.store.finding import Wanted, find
+from asr_core.store.entries import HistoryEntry
 from asr_core.store.listing import entries
 from asr_core.store.names import name_key
 from asr_core.store.recordings import Keep
@@ -158,7 +156,7 @@ class History:
 
     def jobs(
         self, *, batch_id: str | None = None, states: Collection[JobState] | None = None
-    ) -> builtins.list[Job]:
+    ) -> list[Job]:
         """Jobs of a batch, in some states, or all; oldest first."""
         wanted = None if states is None else rows.to_json([state.value for state in states])
         where = (
@@ -301,17 +299,6 @@ class History:
 
         self._database.write(save)
 
-    def list(self, query: str = "", *, limit: int = 50, offset: int = 0) -> HistoryPage:
-        """Recordings whose name or text contains the query (all without one), newest first."""
-        wanted = Wanted(query)
-
-        def load(db: sqlite_utils.Database) -> HistoryPage:
-            found = find(db, wanted, limit=limit, offset=offset)
-            listed = tuple(entries(db, found.numbers, query))
-            return HistoryPage(listed, found.total, found.is_exact, found.cursor)
-
-        return self._database.read(load)
-
     def record(self, recording_id: str) -> HistoryRecord:
         """Raises RecordNotFoundError when no listed recording has that id."""
 
@@ -362,7 +349,7 @@ class History:
         values = {"ids": rows.to_json([*ids])}
         chosen = "IN (SELECT value FROM json_each(:ids))"
 
-        def delete(db: sqlite_utils.Database) -> builtins.list[str]:
+        def delete(db: sqlite_utils.Database) -> list[str]:
             for job in job_rows.find_jobs(db, f"j.recording_id {chosen}", values):
                 if not job.state.is_final:
                     raise job_rows.wrong_state(job, "its recording cannot be deleted")
@@ -370,9 +357,7 @@ class History:
 
         self._remove_files(self._database.write(delete))
 
-    def recover_interrupted(
-        self, queues: Collection[str] = ("files", "dictation")
-    ) -> builtins.list[Job]:
+    def recover_interrupted(self, queues: Collection[str] = ("files", "dictation")) -> list[Job]:
         """Queue again what a dead process left running, and clear away its unfinished files.
 
         A job that keeps ending its process without any progress fails instead, as does one whose
@@ -385,7 +370,7 @@ class History:
             The jobs that wait again, oldest first.
         """
 
-        def recover(db: sqlite_utils.Database) -> builtins.list[Job]:
+        def recover(db: sqlite_utils.Database) -> list[Job]:
             def can_run(recording_id: str) -> bool:
                 return self._kept(recording_rows.get(db, recording_id)) is not None
 

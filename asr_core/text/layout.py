@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from asr_core.results import Sentence, needs_space
@@ -53,16 +52,3 @@ def layout(sentence: Sentence) -> list[Part]:
         parts.append(Part(first, last, start, end, offset))
         tail = (text + mark)[-1]
     return parts
-
-
-def tokens_between(parts: Sequence[Part], start: int, end: int) -> tuple[int, int]:
-    """First and last token of the shown parts that characters ``start`` to ``end`` belong to.
-
-    Marks and spaces belong to the part before them, or the first part.
-    """
-    shown = [part for part in parts if part.is_shown]
-    inside = [part for part in shown if part.start < end and part.end > start]
-    if not inside:
-        before = [part for part in shown if part.start <= start]
-        inside = before[-1:] or shown[:1]
-    return inside[0].first_token, inside[-1].last_token

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from asr_core.store.archive import Archive
 from asr_core.store.database import Database
 from asr_core.store.history import History
 
@@ -22,3 +23,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def history(database: Database, folder: Path) -> History:
     return History(database, folder)
+
+
+@pytest.fixture
+def archive(database: Database, folder: Path) -> Archive:
+    return Archive(database, folder)

@@ -22,11 +22,6 @@ BIN = HistoryFilters(deleted=True)
 
 
 @pytest.fixture
-def archive(database: Database, folder: Path) -> Archive:
-    return Archive(database, folder)
-
-
-@pytest.fixture
 def done(history: History, tmp_path: Path) -> list[str]:
     """Three recordings with texts, the oldest first."""
     return [_done(history, tmp_path / f"{name}.wav", text) for name, text in TEXTS.items()]
@@ -157,7 +152,7 @@ def test_what_is_deleted_is_in_the_bin_alone_and_comes_back(
     assert archive.delete([done[1]]) == ()
     assert _names(archive) == ["例会.wav", "周会.wav"]
     assert _names(archive, "客户") == _names(archive, "访谈") == []
-    assert [entry.name for entry in history.list("客户").entries] == []
+    assert [entry.name for entry in archive.find("客户").entries] == []
     assert _names(archive, "客户", BIN) == _names(archive, "", BIN) == ["访谈.wav"]
     assert archive.tags()[0].count == 2
     assert archive.entry(done[1]).deleted_ms is not None

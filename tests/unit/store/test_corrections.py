@@ -10,6 +10,7 @@ import pytest
 from asr_core.errors import EditError
 from asr_core.jobs.model import JobState
 from asr_core.results import HotwordUse, WrittenSpan
+from asr_core.store.archive import Archive
 from asr_core.store.database import Database
 from asr_core.store.edits import Edits
 from asr_core.store.history import History
@@ -43,17 +44,17 @@ def recording_id(history: History, tmp_path: Path) -> str:
 
 
 def test_the_text_the_report_and_the_search_follow(
-    history: History, edits: Edits, recording_id: str
+    history: History, archive: Archive, edits: Edits, recording_id: str
 ) -> None:
-    assert history.list("在胜太路").total == 1
+    assert archive.find("在胜太路").total == 1
     edits.drop_span(recording_id, 0, 2)
     changed = history.record(recording_id).transcript
     assert [s.text for s in changed.sentences] == ["我在生态路", "30个人去胜太路"]
     assert changed.hotwords == (HotwordUse("胜太路", 0, 1), HotwordUse("鲲鹏", 1, 0))
     assert changed.text == "我在生态路30个人去胜太路"
-    assert history.list("在胜太路").total == 0
-    assert history.list("在生态路").total == 1
-    assert history.list().entries[0].preview.startswith("我在生态路")
+    assert archive.find("在胜太路").total == 0
+    assert archive.find("在生态路").total == 1
+    assert archive.find().entries[0].preview.startswith("我在生态路")
 
 
 def test_any_span_can_be_taken_back(history: History, edits: Edits, recording_id: str) -> None:

@@ -12,8 +12,10 @@ from asr_core.errors import (
     StoreError,
 )
 from asr_core.jobs.model import Job, JobState
+from asr_core.store.archive import Archive
 from asr_core.store.database import Database
-from asr_core.store.history import History, HistoryPage
+from asr_core.store.entries import HistoryPage
+from asr_core.store.history import History
 from asr_core.store.job_rows import MAX_INTERRUPTIONS
 from asr_core.transcription.options import TranscribeOptions
 from tests.unit.store.build import MODEL, queued, recording, transcript
@@ -127,11 +129,13 @@ def test_a_failed_job_keeps_why(history: History, job: Job) -> None:
     assert history.job(job.id) == failed
 
 
-def test_a_transcript_is_saved_whole_or_not_at_all(history: History, job: Job) -> None:
+def test_a_transcript_is_saved_whole_or_not_at_all(
+    history: History, archive: Archive, job: Job
+) -> None:
     with pytest.raises(JobStateError):
         history.save_transcript(job.id, transcript("会议"), JobState.DONE)
     assert history.record(job.recording_id).transcript is None
-    assert history.list("会议").total == 0
+    assert archive.find("会议").total == 0
 
     history.set_state(job.id, JobState.RUNNING)
     unstorable = dataclasses.replace(transcript("会议"), language="\ud800")
@@ -142,72 +146,81 @@ def test_a_transcript_is_saved_whole_or_not_at_all(history: History, job: Job) -
 
     history.save_transcript(job.id, transcript("会议"), JobState.PARTIAL)
     assert history.job(job.id).state is JobState.PARTIAL
-    assert history.list("会议").total == 1
+    assert archive.find("会议").total == 1
 
 
-def test_an_empty_history_is_an_empty_page(history: History) -> None:
-    assert history.list() == history.list("会") == HistoryPage((), 0)
+def test_an_empty_history_is_an_empty_page(archive: Archive) -> None:
+    assert archive.find() == archive.find("会") == HistoryPage((), 0)
 
 
-def test_the_list_shows_the_newest_first_page_by_page(history: History, tmp_path: Path) -> None:
+def test_the_list_shows_the_newest_first_page_by_page(
+    history: History, archive: Archive, tmp_path: Path
+) -> None:
     ids = [_finished(history, tmp_path / "a.wav", "会议记录") for _ in range(5)]
     for query in ("", "会", "会议记"):
-        pages = [history.list(query, limit=2, offset=offset) for offset in (0, 2, 4, 6)]
-        assert [page.total for page in pages] == [5] * 4
+        pages = [archive.find(query, limit=2)]
+        while pages[-1].cursor:
+            pages.append(archive.find(query, limit=2, cursor=pages[-1].cursor))
+        assert [page.total for page in pages] == [5] * 3
         assert [[entry.id for entry in page.entries] for page in pages] == [
             [ids[4], ids[3]],
             [ids[2], ids[1]],
             [ids[0]],
-            [],
         ]
 
 
-def test_an_entry_tells_what_the_list_shows(history: History, tmp_path: Path) -> None:
+def test_an_entry_tells_what_the_list_shows(
+    history: History, archive: Archive, tmp_path: Path
+) -> None:
     recording_id = _finished(history, tmp_path / "a.wav", "今天开会", "讨论预算", name="周会.wav")
-    entry = history.list().entries[0]
+    entry = archive.find().entries[0]
     assert (entry.id, entry.name, entry.origin) == (recording_id, "周会.wav", "file")
     assert (entry.duration_ms, entry.state, entry.model) == (60_000, JobState.DONE, MODEL.name)
     assert entry.preview == "今天开会讨论预算"
     assert history.record(recording_id).entry == entry
 
 
-def test_the_preview_is_around_the_hit(history: History, tmp_path: Path) -> None:
+def test_the_preview_is_around_the_hit(history: History, archive: Archive, tmp_path: Path) -> None:
     _finished(history, tmp_path / "a.wav", "一" * 300 + "预算" + "二" * 300, name="周会.wav")
-    assert history.list("预算").entries[0].preview == "…" + "一" * 29 + "预算" + "二" * 87 + "…"
+    assert archive.find("预算").entries[0].preview == "…" + "一" * 29 + "预算" + "二" * 87 + "…"
     for query in ("", "周会"):
-        assert history.list(query).entries[0].preview == "一" * 119 + "…"
+        assert archive.find(query).entries[0].preview == "一" * 119 + "…"
 
 
-def test_searching_sees_names_at_once_and_texts_once_saved(history: History, job: Job) -> None:
-    assert [entry.id for entry in history.list("周会").entries] == [job.recording_id]
-    assert history.list("WAV").total == 1
-    assert history.list(" 周会 ").total == 1
-    assert history.list("预算").total == 0
+def test_searching_sees_names_at_once_and_texts_once_saved(
+    history: History, archive: Archive, job: Job
+) -> None:
+    assert [entry.id for entry in archive.find("周会").entries] == [job.recording_id]
+    assert archive.find("WAV").total == 1
+    assert archive.find(" 周会 ").total == 1
+    assert archive.find("预算").total == 0
     history.set_state(job.id, JobState.RUNNING)
     history.save_transcript(job.id, transcript("预算会议"), JobState.DONE)
-    assert history.list("预算").total == history.list("周会").total == 1
+    assert archive.find("预算").total == archive.find("周会").total == 1
 
 
 def test_another_job_for_a_recording_keeps_its_text_until_it_ends(
-    history: History, tmp_path: Path
+    history: History, archive: Archive, tmp_path: Path
 ) -> None:
     recording_id = _finished(history, tmp_path / "a.wav", "旧的文字")
     again = history.add_job(recording_id, TranscribeOptions(itn=False))
     record = history.record(recording_id)
     assert (record.job, record.transcript) == (again, transcript("旧的文字"))
     assert record.entry.state is JobState.QUEUED
-    assert history.list("旧的").total == 1
+    assert archive.find("旧的").total == 1
 
     history.set_state(again.id, JobState.RUNNING)
     history.save_transcript(again.id, transcript("新的文字"), JobState.DONE)
     assert history.record(recording_id).transcript == transcript("新的文字")
-    assert history.list("旧的").total == 0
-    assert history.list("新的").total == history.list().total == 1
+    assert archive.find("旧的").total == 0
+    assert archive.find("新的").total == archive.find().total == 1
 
 
-def test_a_recording_without_a_job_is_not_listed(history: History, tmp_path: Path) -> None:
+def test_a_recording_without_a_job_is_not_listed(
+    history: History, archive: Archive, tmp_path: Path
+) -> None:
     recording_id = recording(history, tmp_path / "a.wav")
-    assert history.list().total == history.list("a.wav").total == 0
+    assert archive.find().total == archive.find("a.wav").total == 0
     with pytest.raises(RecordNotFoundError):
         history.record(recording_id)
 
@@ -221,13 +234,13 @@ def test_a_recording_that_is_gone_has_no_path(history: History, job: Job) -> Non
 
 
 def test_deleting_removes_rows_files_and_hits(
-    history: History, database: Database, tmp_path: Path, folder: Path
+    history: History, archive: Archive, database: Database, tmp_path: Path, folder: Path
 ) -> None:
     gone = [_finished(history, tmp_path / "a.wav", "预算会议") for _ in range(2)]
     stays = _finished(history, tmp_path / "a.wav", "预算会议")
     history.delete([*gone, "unknown"])
-    assert [entry.id for entry in history.list().entries] == [stays]
-    assert [entry.id for entry in history.list("预算").entries] == [stays]
+    assert [entry.id for entry in archive.find().entries] == [stays]
+    assert [entry.id for entry in archive.find("预算").entries] == [stays]
     assert [path.stem for path in folder.iterdir()] == [stays]
     counts = {
         table: database.read(lambda db, t=table: db.table(t).count)
@@ -236,12 +249,12 @@ def test_deleting_removes_rows_files_and_hits(
     assert set(counts.values()) == {1}
     history.delete(gone)
     history.delete([])
-    assert history.list().total == 1
+    assert archive.find().total == 1
 
 
 @pytest.mark.parametrize("state", [JobState.QUEUED, JobState.RUNNING])
 def test_a_job_that_is_not_over_keeps_everything(
-    history: History, job: Job, tmp_path: Path, folder: Path, state: JobState
+    history: History, archive: Archive, job: Job, tmp_path: Path, folder: Path, state: JobState
 ) -> None:
     finished = _finished(history, tmp_path / "a.wav", "会议")
     if state is JobState.RUNNING:
@@ -249,7 +262,7 @@ def test_a_job_that_is_not_over_keeps_everything(
     with pytest.raises(JobStateError) as caught:
         history.delete([finished, job.recording_id])
     assert caught.value.details == {"id": job.id, "state": state.value}
-    assert history.list().total == len(list(folder.iterdir())) == 2
+    assert archive.find().total == len(list(folder.iterdir())) == 2
 
 
 def test_deleting_leaves_the_users_own_file(history: History, tmp_path: Path) -> None:
@@ -310,18 +323,18 @@ def test_everything_is_still_there_after_closing(tmp_path: Path) -> None:
 
     database = Database(path)
     try:
-        history = History(database, tmp_path / "recordings")
+        history, archive = (one(database, tmp_path / "recordings") for one in (History, Archive))
         assert history.record(recording_id) == before
-        assert history.list("会议").total == 1
+        assert archive.find("会议").total == 1
     finally:
         database.close()
 
 
-def test_a_lost_table_is_a_fault_of_the_store(history: History, database: Database) -> None:
+def test_a_lost_table_is_a_fault_of_the_store(archive: Archive, database: Database) -> None:
     database.write(lambda db: db.execute("DROP TABLE sentences"))
     database.write(lambda db: db.execute("DROP TABLE transcripts"))
     with pytest.raises(StoreError, match="no such table") as caught:
-        history.list()
+        archive.find()
     assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from asr_core.jobs.model import JobState
+from asr_core.store.archive import Archive
 from asr_core.store.database import Database
 from asr_core.store.history import History
 from asr_core.transcription.options import TranscribeOptions
@@ -21,7 +22,7 @@ ROUNDS = 5
 
 
 def test_two_hundred_writers_and_readers_do_not_lock_each_other_out(
-    database: Database, folder: Path, tmp_path: Path
+    database: Database, archive: Archive, folder: Path, tmp_path: Path
 ) -> None:
     history = History(database, folder)
     source = tmp_path / "会议.wav"
@@ -29,6 +30,7 @@ def test_two_hundred_writers_and_readers_do_not_lock_each_other_out(
     # A second program on the same file, as the command line beside the server.
     with closing(Database(database.path)) as beside:
         other = History(beside, folder)
+        lists = {history: archive, other: Archive(beside, folder)}
         start = threading.Barrier(WRITERS + READERS)
 
         def write(number: int) -> int:
@@ -46,7 +48,7 @@ def test_two_hundred_writers_and_readers_do_not_lock_each_other_out(
             start.wait()
             found = 0
             for _ in range(ROUNDS):
-                page = own.list("会议", limit=20)
+                page = lists[own].find("会议", limit=20)
                 found += len(page.entries)
                 own.jobs(states=(JobState.RUNNING,))
                 for entry in page.entries[:2]:
@@ -60,7 +62,7 @@ def test_two_hundred_writers_and_readers_do_not_lock_each_other_out(
         with ThreadPoolExecutor(len(work)) as pool:
             results = [future.result() for future in [pool.submit(task) for task in work]]
         assert results[:WRITERS] == [ROUNDS] * WRITERS
-        assert history.list("会议").total == WRITERS * ROUNDS
+        assert archive.find("会议").total == WRITERS * ROUNDS
         assert history.jobs(states=(JobState.RUNNING,)) == []
     with closing(sqlite3.connect(database.path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -39,12 +39,8 @@ def _fill(database: Database, documents: list[tuple[str, str]]) -> None:
     database.write(fill)
 
 
-def _find(
-    database: Database, query: str, limit: int = 50, offset: int = 0
-) -> tuple[list[int], int]:
-    found = database.read(
-        lambda db: finding.find(db, finding.Wanted(query), limit=limit, offset=offset)
-    )
+def _find(database: Database, query: str) -> tuple[list[int], int]:
+    found = database.read(lambda db: finding.find(db, finding.Wanted(query)))
     assert found.is_exact
     return [*found.numbers], found.total
 
@@ -119,9 +115,12 @@ def test_a_very_long_query_is_still_exact(shared: Database) -> None:
 def test_pages_are_cut_from_all_hits_newest_first(shared: Database) -> None:
     _fill(shared, [("会议记录", "")] * 7)
     for query in ("会", "会议", "会议记", "会议记录"):
-        assert _find(shared, query, limit=3) == ([7, 6, 5], 7)
-        assert _find(shared, query, limit=3, offset=6) == ([1], 7)
-        assert _find(shared, query, limit=3, offset=9) == ([], 7)
+        wanted, pages, cursor = finding.Wanted(query), [], ""
+        while cursor or not pages:
+            page = shared.read(lambda db: finding.find(db, wanted, cursor=cursor, limit=3))  # noqa: B023
+            pages.append((page.numbers, page.total))
+            cursor = page.cursor
+        assert pages == [((7, 6, 5), 7), ((4, 3, 2), 7), ((1,), 7)]
 
 
 def test_replacing_a_text_forgets_the_old_one(shared: Database) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from asr_core.results import Sentence, Token, WrittenSpan
 from asr_core.text.compare import compare, compare_words
-from asr_core.text.editing import split
-from asr_core.text.finding import find, places, replace_all
+from asr_core.text.editing import Splice, split
+from asr_core.text.finding import Preview, places, replace_in
 from tests.unit.text.lines import PIECES, sentences, typed
 
 NUMBER = Sentence(
@@ -26,23 +26,10 @@ NUMBER = Sentence(
 )
 
 
-def test_hits_lead_to_tokens_in_both_forms() -> None:
-    assert [(h.position, h.start, h.end) for h in find([NUMBER, NUMBER], "26")] == [
-        (0, 1, 3),
-        (1, 1, 3),
-    ]
-    (written,) = find([NUMBER], "6")
-    assert (written.first_token, written.last_token) == (1, 3)
-    (spoken,) = find([NUMBER], "十六", form="spoken")
-    assert (spoken.start, spoken.end, spoken.first_token, spoken.last_token) == (2, 4, 2, 3)
-    assert find([NUMBER], "十六") == []
-    assert find([NUMBER], "26", form="spoken") == []
-
-
 def test_capitals_count_where_they_should() -> None:
-    assert len(find([NUMBER], "gpu")) == 1
-    assert find([NUMBER], "gpu", case=True) == []
-    assert len(find([NUMBER], "GPU", case=True)) == 1
+    assert places(NUMBER.text, "gpu") == [(4, 7)]
+    assert places(NUMBER.text, "gpu", case=True) == []
+    assert places(NUMBER.text, "GPU", case=True) == [(4, 7)]
 
 
 def test_a_query_is_no_pattern() -> None:
@@ -53,36 +40,40 @@ def test_a_query_is_no_pattern() -> None:
 
 
 def test_only_the_hit_gets_new_words() -> None:
-    made = replace_all([NUMBER], "26", "27")
-    (splice,) = made.splices
+    made = replace_in(NUMBER, 5, "26", "27")
+    assert made is not None
+    splice, preview = made
     (new,) = splice.sentences
+    assert (splice.first, splice.removed, preview.position) == (5, 1, 5)
     assert new.text == "共27 GPU，好"
     assert new.tokens[0] == NUMBER.tokens[0]
     assert new.tokens[-1] == NUMBER.tokens[-1]
-    assert (made.previews[0].hits, made.previews[0].places) == (((1, 3),), ((1, 3),))
+    assert (preview.hits, preview.places) == (((1, 3),), ((1, 3),))
+
+
+def test_what_was_said_is_not_replaced_where_it_is_written_otherwise() -> None:
+    assert replace_in(NUMBER, 0, "十六", "十七") is None
 
 
 def test_a_sentence_that_is_replaced_by_nothing_is_removed() -> None:
     word = Sentence((Token("嗯", 0, 100, 0.5),))
-    made = replace_all([NUMBER, word], "嗯", "")
-    assert [(s.first, s.removed, s.sentences) for s in made.splices] == [(1, 1, ())]
-    assert (made.previews[0].after, made.previews[0].places) == ("", ())
+    made = replace_in(word, 1, "嗯", "")
+    assert made == (Splice(1, 1, ()), Preview(1, "嗯", ((0, 1),), "", ()))
 
 
-@given(st.lists(sentences(), max_size=3), st.sampled_from(PIECES), typed)
-def test_every_hit_is_replaced_and_shown(
-    lines: list[Sentence], query: str, replacement: str
-) -> None:
-    made = replace_all(lines, query, replacement, case=True)
-    after = {splice.first: splice.sentences for splice in made.splices}
-    for position, line in enumerate(lines):
-        expected = line.text.replace(query, replacement) if query else line.text
-        new = after.get(position, (line,))
-        assert "".join(sentence.text for sentence in new) == (expected if expected.strip() else "")
-    for preview in made.previews:
-        assert {preview.before[start:end] for start, end in preview.hits} == {query}
-        assert {preview.after[start:end] for start, end in preview.places} <= {replacement}
-        assert len(preview.places) == (len(preview.hits) if preview.after else 0)
+@given(sentences(), st.sampled_from(PIECES), typed)
+def test_every_hit_is_replaced_and_shown(line: Sentence, query: str, replacement: str) -> None:
+    made = replace_in(line, 0, query, replacement, case=True)
+    assert (made is None) == (not query or query not in line.text)
+    if made is None:
+        return
+    splice, preview = made
+    expected = line.text.replace(query, replacement)
+    new = "".join(sentence.text for sentence in splice.sentences)
+    assert new == preview.after == (expected if expected.strip() else "")
+    assert {preview.before[start:end] for start, end in preview.hits} == {query}
+    assert {preview.after[start:end] for start, end in preview.places} <= {replacement}
+    assert len(preview.places) == (len(preview.hits) if preview.after else 0)
 
 
 @given(typed, typed)
