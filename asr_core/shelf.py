@@ -224,12 +224,17 @@ class ModelShelf:
     def _look(self, one: ModelEntry | KnownFolder) -> ShelfModel:
         if isinstance(one, KnownFolder):
             return self._look_at_brought(one)
-        folder, state = self._store.folder(one.name), self._store.state(one.name)
+        folder = self._store.folder(one.name)
+        try:
+            state, size_bytes = self._store.state(one.name), self._store.size_bytes(one.name)
+        except ModelError:
+            # A folder that cannot be read hides no other model; who uses it is told why.
+            state, size_bytes = ModelState.DAMAGED, None
         return ShelfModel(
             entry=one,
             folder=folder,
             state=state,
-            size_bytes=self._store.size_bytes(one.name),
+            size_bytes=size_bytes,
             brought=False,
             setting=self._named.get(one.name, ""),
             hears_hotwords=state.usable and _kind(folder) in HOTWORD_MODELS,

@@ -133,8 +133,11 @@ class ModelStore:
 
         Raises:
             UnknownModelError: no model has that name.
+            ModelError: ``reason`` is ``storage``; the folder cannot be read.
         """
-        return known_bytes(find_entry(name, self._catalogue), self.folder(name))
+        entry = find_entry(name, self._catalogue)
+        with self._storage_errors(entry):
+            return known_bytes(entry, self.folder(name))
 
     def source(self, name: str) -> str:
         """Repository that an installed model was fetched from; empty where nothing tells.
@@ -399,7 +402,11 @@ def recognizer_of_folder(settings: Settings) -> str:
 
 def recognizer_in(folder: Path | None) -> str:
     """The catalogue's recognizer that a folder is meant to hold, by its configuration alone."""
-    if folder is None or size_of(folder / "config.yaml") is None:
+    try:
+        if folder is None or size_of(folder / "config.yaml") is None:
+            return WHISPER_BASE.name
+    except OSError:
+        # Whoever needs its files tells why they cannot be read.
         return WHISPER_BASE.name
     # Installing and checking models works without the libraries that run them.
     from asr_core.models.funasr_folder import HOTWORD_MODELS

@@ -202,3 +202,21 @@ def test_the_folder_of_the_settings_tells_whose_it_is(
     told = {model.entry.name: model.setting for model in shelf.all()}
     assert {model for model, setting in told.items() if setting} == {name}
     assert shelf.folder(name) == (folder or tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "name"), [("fsmn_dir", "fsmn-vad"), ("model_dir", "whisper-base")]
+)
+def test_a_folder_that_cannot_be_looked_into_does_not_hide_the_others(
+    tmp_path: Path, field: str, name: str
+) -> None:
+    # The name is longer than that of any file.
+    settings = Settings(home=tmp_path / "home", **{field: tmp_path / ("x" * 300)})
+    shelf = ModelShelf(settings, None)
+    states = {model.entry.name: model.state for model in shelf.all()}
+    assert states.pop(name) is ModelState.DAMAGED
+    assert set(states.values()) == {ModelState.MISSING}
+    assert shelf.default() == "whisper-base"
+    with pytest.raises(ModelError) as caught:
+        shelf.ensure(name)
+    assert caught.value.details["reason"] == "storage"
