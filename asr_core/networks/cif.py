@@ -100,7 +100,11 @@ class _Upsampling(Part):
         self.bias = zeros("bias", width)
         self.width = width
         self.multiply = ops.MatMul()
+        self.add_bias = ops.BiasAdd()
 
     def construct(self, x: Tensor) -> Tensor:
         rows = self.multiply(x.reshape((-1, self.width)), self.weight)
-        return rows.reshape((x.shape[0], -1, self.width)) + self.bias
+        if self.exported:
+            return rows.reshape((x.shape[0], -1, self.width)) + self.bias
+        parts = self.add_bias(rows.reshape((-1, self.width)), self.bias)
+        return parts.reshape((x.shape[0], -1, self.width))

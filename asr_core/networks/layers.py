@@ -5,7 +5,8 @@ shape, so that a graph serves every batch and every time, also after its export.
 
 Some parts have a form for MindSpore and one for exports: :func:`for_export` chooses the latter.
 MindSpore copies a matrix for each recording of a batch unless it multiplies rows; in an export,
-rows would keep the batch of the example.
+rows would keep the batch of the example. What MindSpore has to spread over an axis costs it ten times
+as much as values of one shape, so a bias is added by the operator for it, and masks are spread once.
 """
 
 from __future__ import annotations
@@ -63,16 +64,18 @@ class Dense(Part):
         self.inputs = inputs
         self.outputs = outputs
         self.multiply = ops.MatMul()
+        self.add_bias = ops.BiasAdd()
 
     def construct(self, x: Tensor) -> Tensor:
         if self.exported:
             product = ops.matmul(x, self.weight)
-        else:
-            rows = self.multiply(x.reshape((-1, self.inputs)), self.weight)
-            product = rows.reshape((x.shape[0], x.shape[1], -1, self.outputs))
+            if self.biased:
+                product = product + self.bias
+            return product
+        rows = self.multiply(x.reshape((-1, self.inputs)), self.weight)
         if self.biased:
-            product = product + self.bias
-        return product
+            rows = self.add_bias(rows, self.bias)
+        return rows.reshape((x.shape[0], x.shape[1], -1, self.outputs))
 
 
 class Table(Part):
@@ -158,18 +161,26 @@ class TimeConvolution(Part):
         self.biased = not separate
         if self.biased:
             self.bias = zeros("bias", width)
-        # The convolution's own padding is lost in an export.
+        group = width if separate else 1
+        # The convolution's own padding is lost in an export; MindSpore's other one is slow.
         self.pad = ops.Pad(((0, 0), (0, 0), (0, 0), (before, after)))
+        self.convolve_padded = ops.Conv2D(width, (1, taps), pad_mode="valid", group=group)
         self.convolve = ops.Conv2D(
-            width, (1, taps), pad_mode="valid", group=width if separate else 1
+            width, (1, taps), pad_mode="pad", pad=(0, 0, before, after), group=group
         )
+        self.add_bias = ops.BiasAdd()
 
     def construct(self, x: Tensor) -> Tensor:
-        rows = self.pad(ops.transpose(x, (0, 3, 1, 2)))
-        result = ops.transpose(self.convolve(rows, self.weight), (0, 2, 3, 1))
+        rows = ops.transpose(x, (0, 3, 1, 2))
+        if self.exported:
+            result = ops.transpose(self.convolve_padded(self.pad(rows), self.weight), (0, 2, 3, 1))
+            if self.biased:
+                result = result + self.bias
+            return result
+        result = self.convolve(rows, self.weight)
         if self.biased:
-            result = result + self.bias
-        return result
+            result = self.add_bias(result, self.bias)
+        return ops.transpose(result, (0, 2, 3, 1))
 
 
 class Memory(nn.Cell):  # type: ignore[misc]
@@ -177,7 +188,7 @@ class Memory(nn.Cell):  # type: ignore[misc]
 
     Inputs:
         - **x** (Tensor) - float32 (batch, 1, time, width).
-        - **mask** (Tensor) - float32 (batch, 1, time, 1), 1 where a place counts, else 0.
+        - **mask** (Tensor) - float32 (batch, 1, time, 1 or width), 1 where a place counts, else 0.
 
     Outputs:
         float32 (batch, 1, time, width), 0 where the mask is.
@@ -196,6 +207,29 @@ class Memory(nn.Cell):  # type: ignore[misc]
     def construct(self, x: Tensor, mask: Tensor) -> Tensor:
         seen = x * mask
         return (self.fsmn_block(seen) + seen) * mask
+
+
+class Spread(Part):
+    """A mask for values of a width.
+
+    Inputs:
+        - **mask** (Tensor) - float32 (batch, 1, time, 1).
+
+    Outputs:
+        float32 (batch, 1, time, width); in an export what it was given.
+
+    Args:
+        width: of a place.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def construct(self, mask: Tensor) -> Tensor:
+        if self.exported:
+            return mask
+        return ops.tile(mask, (1, 1, 1, self.width))
 
 
 class Heads(nn.Cell):  # type: ignore[misc]

@@ -11,7 +11,15 @@ from mindspore import Tensor, nn, ops
 from asr_core.models.checkpoint import NameTable, Source
 from asr_core.networks.cif import AlphaHead, TimestampHead
 from asr_core.networks.config import DecoderShape, ParaformerConfig
-from asr_core.networks.layers import Dense, Heads, LayerNorm, Memory, attention_bias, layouts_of
+from asr_core.networks.layers import (
+    Dense,
+    Heads,
+    LayerNorm,
+    Memory,
+    Spread,
+    attention_bias,
+    layouts_of,
+)
 from asr_core.networks.sanm import SanmEncoder
 
 _TRAINING_ONLY = ("decoder.embed.0.weight",)
@@ -126,16 +134,18 @@ class SanmDecoder(nn.Cell):  # type: ignore[misc]
         self.decoders2 = nn.CellList([_MemoryBlock(shape) for _ in range(shape.remembering)])
         self.decoders3 = nn.CellList([_LastBlock(shape)])
         self.after_norm = LayerNorm(shape.width)
+        self.spread = Spread(shape.width)
 
     def construct(
         self, embeds: Tensor, token_mask: Tensor, memory: Tensor, memory_mask: Tensor
     ) -> Tensor:
         bias = attention_bias(memory_mask)
+        places = self.spread(token_mask)
         hidden = embeds
         for block in self.decoders:
-            hidden = block(hidden, token_mask, memory, bias)
+            hidden = block(hidden, places, memory, bias)
         for block in self.decoders2:
-            hidden = block(hidden, token_mask)
+            hidden = block(hidden, places)
         for block in self.decoders3:
             hidden = block(hidden)
         return self.after_norm(hidden)

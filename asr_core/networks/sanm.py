@@ -5,7 +5,7 @@ from __future__ import annotations
 from mindspore import Tensor, nn, ops
 
 from asr_core.networks.config import EncoderShape
-from asr_core.networks.layers import Dense, Heads, LayerNorm, Memory, attention_bias
+from asr_core.networks.layers import Dense, Heads, LayerNorm, Memory, Spread, attention_bias
 
 
 class SanmEncoder(nn.Cell):  # type: ignore[misc]
@@ -34,18 +34,20 @@ class SanmEncoder(nn.Cell):  # type: ignore[misc]
             [_EncoderBlock(shape, shape.width) for _ in range(shape.layers - 1)]
         )
         self.after_norm = LayerNorm(shape.width)
+        self.spread = Spread(shape.width)
 
     def construct(
         self, features: Tensor, positions: Tensor, mask: Tensor
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         hidden = features * self.scale + positions
         bias = attention_bias(mask)
+        places = self.spread(mask)
         blocks: tuple[Tensor, ...] = ()
         for block in self.encoders0:
-            hidden = block(hidden, mask, bias)
+            hidden = block(hidden, places, bias)
             blocks = (*blocks, hidden)
         for block in self.encoders:
-            hidden = block(hidden, mask, bias)
+            hidden = block(hidden, places, bias)
             blocks = (*blocks, hidden)
         return self.after_norm(hidden), blocks
 

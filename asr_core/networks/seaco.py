@@ -138,7 +138,8 @@ class HotwordFilter(nn.Cell):  # type: ignore[misc]
         self, hidden: Tensor, token_mask: Tensor, words: Tensor, word_mask: Tensor
     ) -> Tensor:
         bias = attention_bias(word_mask)
+        places = self.decoder.spread(token_mask)
         for index in range(self.index):
-            hidden = self.decoder.decoders[index](hidden, token_mask, words, bias)
-        weights = self.decoder.decoders[self.index].weights(hidden, token_mask, words, bias)
+            hidden = self.decoder.decoders[index](hidden, places, words, bias)
+        weights = self.decoder.decoders[self.index].weights(hidden, places, words, bias)
         return self.sum(weights * token_mask, (1, 2))

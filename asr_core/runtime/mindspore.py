@@ -41,7 +41,7 @@ class MindSpore:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner: ThreadPoolExecutor | None = None
-        self._threads = 0
+        self._started = False
 
     def call(self, work: Callable[[], _Result]) -> _Result:
         """Run something on the thread that owns MindSpore, and wait for it.
@@ -69,7 +69,11 @@ class MindSpore:
             raise
 
     def start(self, threads: int) -> None:
-        """Make ready for networks; the number of threads is that of the first call.
+        """Make ready for networks; the number of cores is that of the first call.
+
+        MindSpore starts a thread for each core whatever it is told, and one that is told a number
+        of threads multiplies at little more than half the speed. So its threads get as many cores
+        as they may use.
 
         Args:
             threads: CPU threads, at least 1.
@@ -83,6 +87,8 @@ class MindSpore:
         self.call(functools.partial(self._start, threads))
 
     def _start(self, threads: int) -> None:
+        if not self._started:
+            _use_cores(threads)
         # What it notes when a network cannot be compiled would lie in the working folder.
         os.environ.setdefault("MS_OM_PATH", tempfile.gettempdir())
         for name, value in _ENVIRONMENT.items():
@@ -98,9 +104,18 @@ class MindSpore:
                 text=str(exc),
             ) from exc
         ms.set_context(mode=ms.GRAPH_MODE)
-        if not self._threads:
-            self._threads = threads
-            ms.runtime.dispatch_threads_num(threads)
+        self._started = True
+
+
+def _use_cores(count: int) -> None:
+    """Keep this thread, and those that it starts, on so many cores of those that it may use.
+
+    Processes begin at different ones.
+    """
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if count < len(usable):
+        first = os.getpid() % len(usable)
+        os.sched_setaffinity(0, (usable + usable)[first : first + count])
 
 
 MINDSPORE = MindSpore()

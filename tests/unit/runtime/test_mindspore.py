@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -109,6 +110,49 @@ def test_a_closed_session_says_so(session: MindSporeSession) -> None:
 def test_threads_are_counted_from_one() -> None:
     with pytest.raises(UsageError):
         MINDSPORE.start(0)
+
+
+CORES = """
+import os
+import mindspore as ms
+import numpy as np
+from asr_core.runtime.mindspore import MINDSPORE, MindSporeSession
+from asr_core.runtime.session import TensorSpec
+
+class Product(ms.nn.Cell):
+    def construct(self, x):
+        return ms.ops.matmul(x, x)
+
+def cores():
+    tasks = set(os.listdir("/proc/self/task")) - before
+    return {frozenset(os.sched_getaffinity(int(task))) for task in tasks}
+
+before = set(os.listdir("/proc/self/task"))
+spec = TensorSpec("x", (None, None), "float32")
+MINDSPORE.start(%d)
+session = MindSporeSession("product", Product(), (spec,), (spec,))
+session.run({"x": np.ones((8, 8), np.float32)})
+print(*sorted(len(bound) for bound in cores()), len(os.sched_getaffinity(0)))
+"""
+
+
+@pytest.mark.parametrize("given", [1, 2, 1000])
+def test_its_threads_use_no_more_cores_than_they_may(given: int, tmp_path: Path) -> None:
+    here = len(os.sched_getaffinity(0))
+    # MindSpore reads the source of a network from its file.
+    program = tmp_path / "cores.py"
+    program.write_text(CORES % given, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    # All of them the same, and the caller's thread keeps what it has.
+    assert done.stdout.split() == [str(min(given, here)), str(here)]
 
 
 INTERRUPTED = """
