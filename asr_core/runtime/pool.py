@@ -92,7 +92,7 @@ class DevicePool(Generic[_Resource]):
 
     Raises:
         AsrError: a device cannot be opened at the start for another reason, or none can; all are
-            closed.
+            closed, as they are after any other fault.
     """
 
     def __init__(
@@ -121,6 +121,9 @@ class DevicePool(Generic[_Resource]):
                 if loss_in(exc) is None or len(losses) == len(self._members):
                     self.close()
                     raise
+            except BaseException:
+                self.close()
+                raise
         for member in self._members:
             if member.lost:
                 logger.error("device not opened device=%s error=%s", member.name, member.lost)
@@ -269,8 +272,12 @@ class DevicePool(Generic[_Resource]):
         while not self._closing.is_set():
             try:
                 resource = self._open(member.index)
-            except AsrError as exc:
-                logger.warning("device not back device=%s error=%s", member.name, exc)
+            except Exception as exc:
+                if isinstance(exc, AsrError):
+                    logger.warning("device not back device=%s error=%s", member.name, exc)
+                else:
+                    # It would stay away for good, and nobody would know why.
+                    logger.exception("device not back device=%s", member.name)
                 pause = self._back_off_s[min(attempt, len(self._back_off_s) - 1)]
                 attempt += 1
                 self._closing.wait(pause)

@@ -313,6 +313,45 @@ def test_a_device_that_is_lost_at_the_start_is_opened_later() -> None:
     pool.close()
 
 
+def test_a_device_comes_back_also_after_a_fault_that_nobody_foresaw(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    faults: list[Exception] = [LookupError("odd"), OSError("odder")]
+
+    def open_member(index: int) -> int:
+        if opened and faults:
+            raise faults.pop(0)
+        opened.append(index)
+        return index
+
+    opened: list[int] = []
+    pool: DevicePool[int] = DevicePool(["d0"], open_member, lambda _: None, back_off_s=(0.001,))
+    attempts: list[int] = []
+
+    def work(index: int) -> int:
+        attempts.append(index)
+        return lose(index) if len(attempts) == 1 else index
+
+    assert pool.run(work) == 0
+    assert faults == []
+    told = [record for record in caplog.records if record.exc_info]
+    assert [str(record.exc_info[1]) for record in told if record.exc_info] == ["odd", "odder"]
+    pool.close()
+
+
+def test_a_fault_that_nobody_foresaw_at_the_start_closes_what_was_opened() -> None:
+    closed: list[int] = []
+
+    def open_member(index: int) -> int:
+        if index == 1:
+            raise LookupError("odd")
+        return index
+
+    with pytest.raises(LookupError):
+        DevicePool(["d0", "d1"], open_member, closed.append)
+    assert closed == [0]
+
+
 def test_without_any_device_at_the_start_the_pool_is_refused() -> None:
     def open_member(index: int) -> int:
         raise DeviceLostError(f"npu:{index} is gone", device=f"npu:{index}", reason="lost")
