@@ -166,13 +166,11 @@ class AscendDevice:
         done, _ = wait([opened], timeout=LOAD_TIMEOUT_S)
         if not done:
             self._abandon("acl.rt.set_device", LOAD_TIMEOUT_S)
-            runtime.release()
             raise self._loss()
         try:
             opened.result()
         except BaseException:
             self._thread.join()
-            runtime.release()
             raise
 
     @property
@@ -214,7 +212,6 @@ class AscendDevice:
         self._thread.join(_SPARE_S if self._abandoned else self._timeout_s + _SPARE_S)
         if self._thread.is_alive():
             logger.error("device does not let go device=%s", self.name)
-        self._runtime.release()
 
     def _send(
         self, work: Callable[[Equipment], _Result], limit_s: float, *, lost_too: bool
@@ -260,8 +257,9 @@ class AscendDevice:
                     task.started.set()
 
     def _own(self, opened: Future[None]) -> None:
-        """The life of the owner thread."""
+        """The life of the owner thread; the device counts as open until it ends."""
         with contextlib.ExitStack() as stack:
+            stack.callback(self._runtime.release)
             try:
                 equipment = self._open(stack)
             except BaseException as exc:  # noqa: BLE001 - handed to the thread that waits

@@ -199,8 +199,31 @@ def test_a_device_that_cannot_be_opened_in_time(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(DeviceLostError) as caught:
             AscendDevice(0, runtime=runtime)
         assert caught.value.details["reason"] == "hang"
-        assert runtime.users == 0
+        assert runtime.users == 1  # pyACL is not ended while a thread of it is at work
         ends.set()
-        for thread in threading.enumerate():
-            if thread.name == "npu:0":
-                thread.join()
+        join("npu:0")
+        assert runtime.users == 0
+
+
+def join(name: str) -> None:
+    """Wait for the threads of that name."""
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join()
+
+
+def test_pyacl_is_not_ended_while_a_closed_device_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ascend_device, "_SPARE_S", 0.05)
+    ends, runtime = threading.Event(), AclRuntime()
+    with simulated() as machine:
+        device = AscendDevice(0, runtime=runtime)
+        with pytest.raises(DeviceLostError):
+            device.call(lambda _equipment: ends.wait(), timeout_s=0.05)
+        device.close()
+        with pytest.raises(UsageError, match="still open"):
+            runtime.shut_down()
+        assert machine.calls["acl.finalize"] == 0
+        ends.set()
+        join("npu:0")
+        runtime.shut_down()
+        assert machine.calls["acl.finalize"] == 1
