@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr_core.errors import AsrError, DeviceInputError, UsageError
+from asr_core.errors import DeviceInputError, UsageError
 from asr_core.models.funasr_folder import FunasrFolder, open_folder
 from asr_core.models.graph_folder import GRAPHS_FILE, GraphFolder, damaged_graph
 from asr_core.models.offers import ASCEND, find_offer
@@ -96,7 +96,7 @@ def open_ascend_paraformer(
     )
     try:
         _test(path, name, graphs, f"npu:{index}")
-    except (AsrError, UsageError):
+    except BaseException:
         backend.close()
         raise
     return graphs.files, backend
@@ -125,7 +125,7 @@ def open_ascend_graphs(
         for graph, file in others.items():
             sessions[graph] = OnnxSession(file, threads=threads)
         sessions |= open_sessions(index, models, runtime=runtime, cann=cann, cores=cores)
-    except AsrError:
+    except BaseException:
         for session in sessions.values():
             session.close()
         raise
@@ -146,7 +146,7 @@ def _test(path: Path, name: str, graphs: AscendGraphs, device: str) -> None:
         return
     try:
         drift = check_drift(graphs.sessions, runs, device=device, precision=graphs.precision)
-    except (DeviceInputError, UsageError) as exc:
+    except (DeviceInputError, UsageError, KeyError) as exc:
         raise damaged_graph(path / SELFTEST_FILE, name, f"is of another model: {exc}") from exc
     logger.info(
         "self-test passed device=%s graph=%s output=%s error=%.3g",

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from asr_core.errors import (
-    AsrError,
     DeviceMemoryError,
     DeviceMismatchError,
     SessionClosedError,
@@ -196,7 +195,7 @@ class AscendSession:
         try:
             for file in self._graph.files:
                 self._loaded.append(LoadedOm(equipment, self._graph, file, self._stack))
-        except AsrError:
+        except BaseException:
             self._loaded.clear()
             self._stack.close()
             raise
@@ -266,7 +265,7 @@ def open_sessions(
         for name, graph in graphs.items():
             closed = functools.partial(tell_closed, name)
             sessions[name] = AscendSession(device, graph, cann=cann, closed=closed)
-    except AsrError:
+    except BaseException:
         for session in sessions.values():
             session.close()
         device.close()

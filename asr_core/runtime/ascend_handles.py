@@ -42,6 +42,8 @@ _DTYPES = {
     11: "float64",
     12: "bool",
 }
+KNOWN_DTYPES = frozenset(_DTYPES.values())
+"""Types of tensors that NumPy has too."""
 
 
 class Handle:

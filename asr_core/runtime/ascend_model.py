@@ -11,6 +11,7 @@ import numpy as np
 from asr_core.errors import AsrError, DeviceError, DeviceLostError, ModelIntegrityError
 from asr_core.runtime.ascend_device import Equipment
 from asr_core.runtime.ascend_handles import (
+    KNOWN_DTYPES,
     DataBuffer,
     Dataset,
     Description,
@@ -252,6 +253,7 @@ class LoadedOm:
         )
         if found != wanted:
             raise self._wrong(f"takes {tensor.name} as {found}, not {wanted}")
+        self._check_dtype(tensor, self._description.input_dtype(index))
 
     def _check_output(self, index: int, tensor: OmTensor) -> None:
         found = self._description.output_shape(index)
@@ -263,6 +265,12 @@ class LoadedOm:
         )
         if not fits:
             raise self._wrong(f"gives {tensor.name} as {found}, not {wanted}")
+        self._check_dtype(tensor, self._description.output_dtype(index))
+
+    def _check_dtype(self, tensor: OmTensor, found: str) -> None:
+        """NumPy knows not all types of a device."""
+        if found not in KNOWN_DTYPES:
+            raise self._wrong(f"has {tensor.name} in a type that is not read ({found})")
 
     def _check_gears(self, tensors: list[OmTensor]) -> None:
         if self._description.gear_index() != len(tensors):
