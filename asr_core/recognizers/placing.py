@@ -27,6 +27,7 @@ from asr_core.runtime.session import Float32
 
 logger = logging.getLogger(__name__)
 
+_MEASURED = "measured"
 _TIMED_RUNS = 2
 _FAULTS = (AudioError, DeviceError, ModelError, RecognitionError)
 
@@ -49,8 +50,9 @@ class Forms:
 class Placing:
     """Opens models where the settings say; with ``auto`` where they are faster.
 
-    What was measured counts for as long as the program runs. Nothing changes its place later: a
-    device that is lost is waited for.
+    What was measured counts for as long as the program runs; a place that could not be used is
+    tried again when the model is opened again. Nothing changes its place later: a device that is
+    lost is waited for.
 
     Args:
         device: ``cpu``, ``npu``, ``npu:N`` or ``auto``.
@@ -102,7 +104,8 @@ class Placing:
         if known is not None:
             return self._open_on(known.device, forms), known
         recognizer, choice = self._measure(forms, forms.open_cpu)
-        self._measured[forms.name, forms.npu_folder] = choice
+        if choice.reason == _MEASURED:
+            self._measured[forms.name, forms.npu_folder] = choice
         return recognizer, choice
 
     def _open_on(self, place: str, forms: Forms) -> Recognizer:
@@ -154,10 +157,13 @@ class Placing:
                 raise
         except _FAULTS as exc:
             return on_npu, _failed("cpu", exc)
+        except BaseException:
+            on_npu.close()
+            raise
         figures = (("cpu_s", f"{cpu_s:.3f}"), ("npu_s", f"{npu_s:.3f}"))
         chosen, other = (on_npu, on_cpu) if npu_s <= cpu_s else (on_cpu, on_npu)
         other.close()
-        return chosen, DeviceChoice("npu" if chosen is on_npu else "cpu", "measured", figures)
+        return chosen, DeviceChoice("npu" if chosen is on_npu else "cpu", _MEASURED, figures)
 
     def _seconds(self, recognizer: Recognizer) -> float:
         """For one sentence, after one that only warms up."""
