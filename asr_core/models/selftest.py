@@ -7,6 +7,7 @@ each graph one run, all but the first fed with what graphs before it gave for a 
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,10 @@ MOST_DRIFT: Mapping[str, float] = {"fp32": 0.01, "fp16": 0.05, "int8": 0.1}
 """By the precision of the graphs: root mean square of the difference over that of the CPU's result,
 of any output. Rounding to half precision stays below a hundredth; a wrong operator, a lost mask or
 an overflow is above one."""
+
+_DAMAGE = (OSError, ValueError, EOFError, TypeError, RuntimeError, KeyError)
+_DAMAGE += (zipfile.BadZipFile, zlib.error)
+"""What reading a damaged file raises."""
 
 _FRAMES, _TOKENS, _WORDS, _WORD_TOKENS = 48, 8, 6, 2
 _FIRST_TOKEN = 3  # those before it are marks of begin and end
@@ -146,7 +151,7 @@ def read_selftest(folder: Path, name: str) -> Mapping[str, Run] | None:
                 if values.dtype.kind not in "fi":
                     raise ValueError(f"{key} holds no numbers")
                 sides[("in", "out").index(side)][tensor] = values
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as exc:
+    except _DAMAGE as exc:
         raise damaged_graph(path, name, f"cannot be used: {exc}") from exc
     return {graph: Run(*sides) for graph, sides in found.items()}
 

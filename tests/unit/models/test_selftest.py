@@ -131,6 +131,21 @@ def test_without_a_file_there_is_no_test(tmp_path: Path) -> None:
     assert read_selftest(tmp_path, "model") is None
 
 
+def test_whatever_is_damaged_nothing_else_is_raised(
+    folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = write_selftest(tmp_path, folders["plain"])
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(0, len(whole), max(len(whole) // 400, 1)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            read_selftest(tmp_path, "model")
+        except ModelIntegrityError:
+            refused += 1
+    assert refused > 300
+
+
 @pytest.mark.parametrize("content", ["", "text", "zip", "names"])
 def test_a_damaged_file_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / SELFTEST_FILE
