@@ -9,7 +9,7 @@ from pathlib import Path
 
 from asr_core.cli.common import OK, SOME_FAILED, USAGE, show_progress, tell
 from asr_core.cli.reports import write_report
-from asr_core.errors import ConvertError, ManifestError
+from asr_core.errors import ConvertError, ManifestError, SettingsError
 from asr_core.evaluation.forms import MOST_POINTS, RateChange, rate_change
 from asr_core.evaluation.manifest import Sample, read_manifest
 from asr_core.messages import describe, message
@@ -86,6 +86,13 @@ def _verify(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE
     if arguments.html:
         write_report(arguments.html, "")
+    if arguments.device == "cpu":
+        raise SettingsError(
+            "convert verify runs on a device; --device cpu is not usable",
+            name="--device",
+            value="cpu",
+            allowed="npu:N",
+        )
     threads = settings.threads or min(len(os.sched_getaffinity(0)), _MOST_THREADS)
     number = settings.device.removeprefix(_DEVICE)
     index = int(number) if number.isdigit() else 0

@@ -454,6 +454,12 @@ def test_other_graphs_beside_an_om_are_no_reference(
     assert "encode.onnx" in capsys.readouterr().err
 
 
+def test_verify_is_not_done_on_the_cpu(converted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with simulated():
+        assert main(["convert", "verify", str(converted), "--device", "cpu"]) == 2
+    assert "--device" in capsys.readouterr().err
+
+
 def test_without_pyacl_verify_says_so(
     converted: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
