@@ -5,8 +5,8 @@ shape, so that a graph serves every batch and every time, also after its export.
 
 Some parts have a form for MindSpore and one for exports: :func:`for_export` chooses the latter.
 MindSpore copies a matrix for each recording of a batch unless it multiplies rows; in an export,
-rows would keep the batch of the example. What MindSpore has to spread over an axis costs it ten times
-as much as values of one shape, so a bias is added by the operator for it, and masks are spread once.
+rows would keep the batch of the example. Values that MindSpore has to spread over an axis cost it
+ten times as much as those of one shape, so a bias has its own operator and masks are spread once.
 """
 
 from __future__ import annotations
