@@ -9,13 +9,15 @@ from pathlib import Path
 
 from asr_core.cli.common import OK, SOME_FAILED, opened_shelf, show_progress, tell
 from asr_core.cli.convert import StepLines
+from asr_core.errors import ModelError
 from asr_core.messages import message
 from asr_core.models.catalog import CATALOGUE, find_entry
 from asr_core.models.convert_installed import InstalledGraphs
+from asr_core.models.graph_folder import is_graph_folder, read_graph_folder
 from asr_core.models.inspection import ModelState
 from asr_core.models.store import ModelStore
 from asr_core.settings import Settings
-from asr_core.shelf import RECOGNIZERS
+from asr_core.shelf import RECOGNIZERS, ShelfModel
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -109,8 +111,19 @@ def _verify_models(_arguments: argparse.Namespace, settings: Settings) -> int:
         default = shelf.default()
         brought = {one.entry.name: one for one in shelf.all() if one.brought}
     for name, one in brought.items():
-        states[name] = one.state
-        print(name, one.state.value, one.folder, sep="\t")
+        states[name] = _verified(one)
+        print(name, states[name].value, one.folder, sep="\t")
     active = states.get(default)
     usable = active is not None and active.usable
     return OK if usable and ModelState.DAMAGED not in states.values() else SOME_FAILED
+
+
+def _verified(model: ShelfModel) -> ModelState:
+    """The state of a folder of the user; of what lies in it, its converted graphs are hashed."""
+    if not model.state.usable or not is_graph_folder(model.folder):
+        return model.state
+    try:
+        damaged = read_graph_folder(model.folder, model.entry.name).damaged()
+    except (ModelError, OSError):
+        return ModelState.DAMAGED
+    return ModelState.DAMAGED if damaged else model.state

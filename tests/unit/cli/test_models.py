@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from asr_core.cli.main import main
+from asr_core.models.graph_folder import GraphFolder, graph_file, write_graph_manifest
 from tests.unit.models.hub import Hub, file_path, running_hub
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -217,6 +219,24 @@ def test_a_folder_becomes_the_default(
     listed = rows(capsys, "list")
     assert listed["paraformer_onnx"] == ["present", "1.0 MB", "-", "paraformer_onnx", str(SEACO)]
     assert rows(capsys, "verify")["paraformer_onnx"] == ["present", str(SEACO)]
+
+
+def test_converted_graphs_of_the_user_are_verified(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(SEACO, folder)
+    (folder / "encode.onnx").write_bytes(b"graph")
+    graphs = {"encode": graph_file(folder / "encode.onnx")}
+    write_graph_manifest(
+        GraphFolder(folder, "onnxruntime", "int8", "X", "model.pt", "0" * 64, "tinglu", graphs)
+    )
+    assert main(["models", "use", str(folder)]) == 0
+    assert rows(capsys, "verify")["mine"] == ["present", str(folder)]
+    assert main(["models", "verify"]) == 0
+    (folder / "encode.onnx").write_bytes(b"GRAPH")
+    assert rows(capsys, "verify")["mine"] == ["damaged", str(folder)]
+    assert main(["models", "verify"]) == 1
 
 
 def test_a_relative_folder_is_one_too(
