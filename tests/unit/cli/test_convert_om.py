@@ -26,12 +26,13 @@ from asr_core.models.ascend_script import reason_of
 from asr_core.models.convert_om import OmFolder, planned, prepare_om, run_script
 from asr_core.models.graph_folder import read_graph_folder
 from asr_core.models.offers import ONNX, ascend_folder
-from asr_core.models.selftest import read_selftest
+from asr_core.models.selftest import measure_drift, read_selftest
 from asr_core.recognizers.base import RecognizeOptions
 from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.recognizers.paraformer_ascend import open_ascend_paraformer
 from asr_core.runtime.ascend_acl import ACL, AclRuntime
 from asr_core.runtime.ascend_manifest import DYNAMIC, GEARS, STATIC, read_om_graph
+from asr_core.runtime.onnx import OnnxSession
 from tests.fakes.acl import om
 from tests.fakes.programs import simulated_atc
 from tests.fakes.simulation import SOC, simulated
@@ -42,6 +43,7 @@ pytest.importorskip("mindspore", reason="MindSpore is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
 
 WAVEFORMS = [one for _, one in recordings() if 0 < len(one) <= 64 * 960][:8]
+MADE = ("made", "taken")
 SMALL = OmOptions(SOC, frames=(32, 64), batch=(1, 2))
 
 
@@ -115,8 +117,7 @@ def convert(*arguments: object) -> int:
     ("shapes", "precision"),
     [(GEARS, "fp16"), (GEARS, "fp32"), (STATIC, "fp16"), (DYNAMIC, "mixed")],
 )
-def test_from_a_checkpoint_to_the_tokens_of_onnx_runtime(
-    source: Path,
+def test_from_graphs_to_the_tokens_of_onnx_runtime(
     graphs: Path,
     atc: Path,
     tmp_path: Path,
@@ -124,16 +125,34 @@ def test_from_a_checkpoint_to_the_tokens_of_onnx_runtime(
     shapes: str,
     precision: str,
 ) -> None:
-    # Making graphs from the checkpoint takes long; one of the cases does.
-    folder = source if (shapes, precision) == (GEARS, "fp16") else graphs
     target = tmp_path / "om"
     arguments = ["--soc", SOC, "--shapes", shapes, "--precision", precision, "--atc", atc]
     sizes = ["--buckets", "32,64", "--batch", "1,2" if shapes == GEARS else "2"]
-    assert convert(folder, "--output", target, *arguments, *sizes) == 0
+    assert convert(graphs, "--output", target, *arguments, *sizes) == 0
     assert sum(map(len, expected)) > 20
     with simulated():
         assert on_device(target) == expected
         assert main(["convert", "verify", str(target)]) == 0
+
+
+def test_a_checkpoint_is_prepared_as_its_graphs_are(plain_fp32: Path, tmp_path: Path) -> None:
+    """The smaller model: its graphs are made anew."""
+    checkpoint = source_folder(tmp_path / "model", "Paraformer")
+    arguments = ["--soc", SOC, "--buckets", "32,64"]
+    for source, made in zip((checkpoint, plain_fp32), MADE, strict=True):
+        assert convert(source, "--output", tmp_path / made, *arguments) == 0
+    names = [sorted(path.name for path in (tmp_path / made).iterdir()) for made in MADE]
+    assert names[0] == names[1]
+    assert {"encode.onnx", "decode.onnx", "graphs.json.in", "convert.sh"} <= set(names[0])
+    scripts = [(tmp_path / made / "convert.sh").read_bytes() for made in MADE]
+    assert scripts[0] == scripts[1]
+    runs = read_selftest(tmp_path / "taken", "m")
+    assert runs is not None
+    sessions = {
+        name: OnnxSession(tmp_path / "made" / f"{name}.onnx", threads=1)
+        for name in ("encode", "decode")
+    }
+    assert measure_drift(sessions, runs).error < 1e-5
 
 
 def test_the_manifests_are_complete_and_true(converted: Path) -> None:
@@ -269,9 +288,7 @@ def test_what_cannot_be_done_is_told(
     assert not (tmp_path / "om").exists()
 
 
-def test_eight_bits_and_other_models_are_refused(
-    source: Path, graphs: Path, tmp_path: Path
-) -> None:
+def test_eight_bits_and_other_models_are_refused(graphs: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(graphs, tmp_path / "int8"))
     content = (folder / "graphs.json").read_text(encoding="utf-8")
     (folder / "graphs.json").write_text(content.replace('"fp32"', '"int8"'), encoding="utf-8")
