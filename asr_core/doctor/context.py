@@ -41,7 +41,8 @@ class Context:
     @cached_property
     def near_nodes(self) -> list[int]:
         """Memory nodes of the Ascend devices that may be used, that of the one in use first."""
-        return near_nodes(self.settings.device, self.host.path("/sys"))
+        host = self.host
+        return near_nodes(self.settings.device, host.path("/sys"), host.environ)
 
     @cached_property
     def online(self) -> frozenset[int]:

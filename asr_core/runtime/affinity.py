@@ -7,6 +7,7 @@ the memory of another; on a machine with one node there is nothing to choose.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from asr_core.errors import SettingsError
 
 SYS = Path("/sys")
 PROC = Path("/proc")
+
+VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+"""Names the devices of a process; they are counted from 0 again."""
 
 _HUAWEI = "0x19e5"
 _ACCELERATOR = "0x12"  # class of a PCI device: processing accelerators
@@ -133,36 +137,65 @@ def idle_shares(proc: Path = PROC, pause: Callable[[float], None] = time.sleep) 
     return shares
 
 
-def near_nodes(device: str, sysfs: Path = SYS) -> list[int]:
+def machine_index(index: int, environ: Mapping[str, str] = os.environ) -> int | None:
+    """Which device of the machine a device of this process is; ``None`` where it has no such one.
+
+    Args:
+        index: as pyACL counts: of those that ``ASCEND_RT_VISIBLE_DEVICES`` names, which is read up
+            to its first mistake; a blank is one, and so is a number that is not above the last.
+        environ: of the process.
+    """
+    visible = environ.get(VISIBLE, "")
+    if not visible:
+        return index
+    named: list[int] = []
+    for word in visible.split(","):
+        if not re.fullmatch("[0-9]+", word) or (named and int(word) <= named[-1]):
+            break
+        named.append(int(word))
+    return named[index] if index < len(named) else None
+
+
+def near_nodes(
+    device: str, sysfs: Path = SYS, environ: Mapping[str, str] = os.environ
+) -> list[int]:
     """Nodes of the Ascend devices, that of the one in use first.
 
     Args:
-        device: the setting: ``cpu`` uses none, ``npu:1`` the second by PCI address.
+        device: the setting: ``cpu`` uses none, ``npu:1`` the second one of this process.
+        sysfs: where the system tells; there devices are counted by PCI address.
+        environ: of the process.
     """
     if device == "cpu":
         return []
     nodes = list(device_nodes(sysfs).values())
     _, _, number = device.partition(":")
-    first = int(number or 0)
-    return [*nodes[first : first + 1], *nodes]
+    first = machine_index(int(number or 0), environ)
+    return [*(nodes[first : first + 1] if first is not None else []), *nodes]
 
 
 def device_cores(
-    setting: str, index: int, usable: frozenset[int], sysfs: Path = SYS
+    setting: str,
+    index: int,
+    usable: frozenset[int],
+    sysfs: Path = SYS,
+    environ: Mapping[str, str] = os.environ,
 ) -> frozenset[int]:
     """The cores of an Ascend device's own node; empty where there is nothing to choose.
 
     Args:
         setting: only ``auto`` chooses.
-        index: of the device, by PCI address.
+        index: of the device in this process.
         usable: cores that the process may use.
-        sysfs: where the system tells.
+        sysfs: where the system tells; there devices are counted by PCI address.
+        environ: of the process.
     """
     parts = {node.number: node.cores & usable for node in read_nodes(sysfs)}
     numbers = list(device_nodes(sysfs).values())
-    if setting != "auto" or len(parts) < 2 or index >= len(numbers):
+    place = machine_index(index, environ)
+    if setting != "auto" or len(parts) < 2 or place is None or place >= len(numbers):
         return frozenset()
-    return parts.get(numbers[index], frozenset())
+    return parts.get(numbers[place], frozenset())
 
 
 def cores_for(

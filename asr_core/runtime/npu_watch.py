@@ -7,11 +7,11 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
+from asr_core.runtime.affinity import machine_index
 from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip, NpuMonitor, NpuReport
 
 logger = logging.getLogger(__name__)
 
-VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 LOOK_S = 5.0
 _PATIENCE_S = 1.0
 
@@ -31,13 +31,9 @@ def chip_of(
     chips = report.chips
     if all(chip.device is not None for chip in chips):
         chips = tuple(sorted(chips, key=lambda chip: chip.device or 0))
-    visible = [word.strip() for word in environ.get(VISIBLE, "").split(",") if word.strip()]
-    if visible:
-        if index >= len(visible) or not visible[index].isdecimal():
-            return None
-        index = int(visible[index])
+    place = machine_index(index, environ)
     # In a container the numbers of the chips may have gaps.
-    return chips[index] if index < len(chips) else None
+    return chips[place] if place is not None and place < len(chips) else None
 
 
 def unfit(chip: NpuChip | None) -> str:

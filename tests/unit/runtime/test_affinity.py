@@ -21,6 +21,7 @@ from asr_core.runtime.affinity import (
     device_nodes,
     format_cores,
     idle_shares,
+    machine_index,
     near_nodes,
     parse_cores,
     pin,
@@ -223,6 +224,35 @@ def test_each_device_has_the_cores_of_its_own_node(tmp_path: Path) -> None:
     assert device_cores("auto", 2, usable, sysfs) == frozenset()
     assert device_cores("none", 0, usable, sysfs) == frozenset()
     assert device_cores("0-5", 0, usable, sysfs) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("visible", "found"),
+    [
+        ("", [0, 1, 2]),
+        ("1", [1, None, None]),
+        ("1,3", [1, 3, None]),
+        ("1,3,2", [1, 3, None]),
+        ("1, 3", [1, None, None]),
+        ("one", [None, None, None]),
+    ],
+)
+def test_devices_of_a_process_are_counted_from_0_again(
+    visible: str, found: list[int | None]
+) -> None:
+    environ = {"ASCEND_RT_VISIBLE_DEVICES": visible}
+    assert [machine_index(index, environ) for index in range(3)] == found
+    assert [machine_index(index, {}) for index in range(3)] == [0, 1, 2]
+
+
+def test_the_node_is_that_of_the_device_which_the_process_sees(tmp_path: Path) -> None:
+    """Its first device is the second one of the machine."""
+    devices = {f"0000:0{n}:00.0": ("0x120000", "0x19e5", str(n)) for n in range(2)}
+    sysfs = machine(tmp_path, {0: "0-3", 1: "4-7"}, devices)
+    usable, environ = frozenset(range(8)), {"ASCEND_RT_VISIBLE_DEVICES": "1"}
+    assert device_cores("auto", 0, usable, sysfs, environ) == {4, 5, 6, 7}
+    assert device_cores("auto", 1, usable, sysfs, environ) == frozenset()
+    assert near_nodes("npu:0", sysfs, environ)[0] == 1
 
 
 def test_on_one_node_a_device_has_nothing_to_choose(tmp_path: Path) -> None:
