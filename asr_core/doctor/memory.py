@@ -33,7 +33,9 @@ def check_memory(context: Context) -> Finding:
         limit = context.host.number("/sys/fs/cgroup/memory/memory.limit_in_bytes")
     free_mb = available // 1024
     if limit is not None and limit // MB < free_mb:
-        used = context.host.number("/sys/fs/cgroup/memory.current") or 0
+        used = context.host.number("/sys/fs/cgroup/memory.current")
+        if used is None:
+            used = context.host.number("/sys/fs/cgroup/memory/memory.usage_in_bytes") or 0
         free_mb = max(limit - used, 0) // MB
     values = {"free_mb": free_mb, "needed_mb": needed_mb(context), "buffer_mb": beam_mb(context)}
     if free_mb < needed_mb(context):

@@ -9,6 +9,7 @@ import pytest
 from asr_core.doctor.ascend import check_devices
 from asr_core.doctor.examination import GROUPS, examine
 from asr_core.doctor.finding import State
+from asr_core.doctor.memory import check_memory
 from tests.fakes.npu_smi import SimulatedNpuSmi
 from tests.unit.doctor.conftest import Examine
 from tests.unit.doctor.machines import Machine
@@ -111,6 +112,16 @@ def test_a_driver_without_its_device_fails(context: Examine, x86: Machine) -> No
     x86.files["/usr/local/Ascend/driver/version.info"] = "Version=25.2.0\n"
     found = states(context, x86)
     assert found["npu_devices"] is found["npu_nodes"] is State.FAIL
+
+
+def test_memory_that_a_container_of_the_older_kind_uses_is_counted(
+    context: Examine, x86: Machine
+) -> None:
+    folder = "/sys/fs/cgroup/memory"
+    x86.files[f"{folder}/memory.limit_in_bytes"] = f"{4 << 30}\n"
+    x86.files[f"{folder}/memory.usage_in_bytes"] = f"{(4 << 30) - (100 << 20)}\n"
+    finding = check_memory(context(x86))
+    assert (finding.found, finding.values["free_mb"]) == ("short", "100")
 
 
 @pytest.mark.parametrize(
