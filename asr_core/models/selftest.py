@@ -41,8 +41,10 @@ MOST_DRIFT: Mapping[str, float] = {"fp32": 0.01, "fp16": 0.05, "int8": 0.1}
 of any output. Rounding to half precision stays below a hundredth; a wrong operator, a lost mask or
 an overflow is above one."""
 
-_DAMAGE = (OSError, ValueError, EOFError, TypeError, RuntimeError, KeyError)
-_DAMAGE += (zipfile.BadZipFile, zlib.error)
+_DAMAGE: tuple[type[Exception], ...] = (
+    *(OSError, ValueError, EOFError, TypeError, RuntimeError, KeyError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 """What reading a damaged file raises."""
 
 _FRAMES, _TOKENS, _WORDS, _WORD_TOKENS = 48, 8, 6, 2
