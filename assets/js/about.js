@@ -80,7 +80,8 @@
       if (focused) this.note.firstChild.focus();
     }
 
-    editNote() {
+    /** `typed` is what could not be saved before. */
+    editNote(typed = null) {
       const { row } = this;
       let over = false;
       const end = async (save) => {
@@ -88,7 +89,9 @@
         over = true;
         const text = field.value.trim();
         if (this.row && this.row.id === row.id) this.drawNote();
-        if (save && text !== row.note) await this.history.changed(await this.history.act("note", { id: row.id, note: text }));
+        if (!save || text === row.note) return;
+        const answer = await this.history.changed(await this.history.act("note", { id: row.id, note: text }));
+        if (!answer && this.row && this.row.id === row.id && !this.note.querySelector("textarea")) this.editNote(text);
       };
       const field = el("textarea", { class: "tl-field", rows: 3, maxlength: LONGEST_NOTE, dir: "auto", "aria-label": t("about.note"), placeholder: t("about.note_hint"), onblur: () => end(true),
         onkeydown: (event) => {
@@ -99,9 +102,9 @@
           end(save);
           this.note.firstChild.focus();
         } });
-      field.value = row.note;
+      field.value = typed ?? row.note;
       this.note.replaceChildren(field);
-      field.focus();
+      if (typed === null) field.focus();
     }
 
     editName() {

@@ -19,7 +19,7 @@
   }
 
   /**
-   * `on` has `state(word)` (saving, saved, offline), `applied(answer, data, session)`, `refused(error)` and
+   * `on` has `state(word)` (saving, saved, offline), `applied(answer, data, session)`, `refused(error, data)` and
    * `conflict(error, data)`, which resolves to whether to try again.
    */
   class EditLog {
@@ -99,7 +99,7 @@
           if (await this.on.conflict(answer.error, data)) continue;
           return null;
         }
-        if (!session.closed) this.on.refused(answer.error);
+        if (!session.closed) this.on.refused(answer.error, data);
         return null;
       }
     }

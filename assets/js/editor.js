@@ -7,6 +7,14 @@
   const DRAFT_KEY = "tinglu-draft:"; // with the recording's id
   const LANGUAGE = "zh-CN"; // of what is edited, for screen readers and fonts
 
+  /** What one text has more than another, if it was put in at one place. */
+  function typedIn(before, now) {
+    let start = 0;
+    while (start < before.length && before[start] === now[start]) start += 1;
+    const tail = before.length - start;
+    return now.length > before.length && now.endsWith(before.slice(start)) ? now.slice(start, now.length - tail) : "";
+  }
+
   class Editor {
     constructor(host) {
       this.host = host;
@@ -15,7 +23,7 @@
       this.log = new EditLog(host.server, {
         state: (word) => this.state(word),
         applied: (answer, data, session) => this.applied(answer, data, session),
-        refused: (error) => this.refused(error),
+        refused: (error, data) => this.refused(error, data),
         conflict: (error, data) => this.conflict.meet(error, data),
       });
       this.saved = el("span", { class: "tl-saved", role: "status", "aria-live": "polite" });
@@ -227,11 +235,15 @@
       const key = DRAFT_KEY + this.host.view.recording;
       const kept = JSON.parse(sessionStorage.getItem(key) || "null");
       if (!kept) return;
+      if (!kept.text.trim()) {
+        this.forget(); // nobody left a sentence that was being emptied
+        return;
+      }
       const line = this.host.lines[kept.position];
       const now = line ? textOf(line) : "";
       if (now === kept.text) this.forget();
       else if (now === kept.base) this.save({ line, base: now }, kept.text);
-      else this.conflict.show({ mine: kept.text, theirs: now, line });
+      else this.conflict.show({ mine: kept.text, line });
     }
 
     /**
@@ -248,15 +260,19 @@
 
     async save(draft, text) {
       const { base } = draft;
+      const { session } = this.log;
+      let gone = false;
       draft.base = text; // what the server is about to have
       this.drafts.add(draft);
       const answer = await this.log.run(({ lines }) => {
         const position = lines.indexOf(draft.line);
         this.saving = draft;
-        return position < 0 ? null : { op: "text", position, text, base };
+        gone = position < 0;
+        return gone ? null : { op: "text", position, text, base };
       });
       if (!answer) draft.base = base;
       if (draft !== this.draft) this.drafts.delete(draft);
+      if (gone && session && !session.closed) this.conflict.show({ mine: text, line: draft.moved });
       return answer;
     }
 
@@ -266,13 +282,18 @@
       const shown = word === "saved" && unsaved ? "dirty" : word;
       this.saved.className = `tl-saved tl-saved-${shown}`;
       this.saved.textContent = t(`saved.${shown}`);
-      if (shown === "saved" && !this.log.session?.closed) this.forget();
+      if (shown === "saved" && !this.log.session?.closed && !this.conflict.isOpen) this.forget();
     }
 
-    refused(error) {
-      this.state(this.draft && this.text() !== this.draft.base ? "dirty" : "saved");
-      if (error.details && error.details.reason === "nothing") return;
+    /** What was typed stays where it can be seen: in its field, or beside what is kept. */
+    refused(error, data = {}) {
+      const isNothing = error.details && error.details.reason === "nothing";
+      const draft = data.op === "text" && !isNothing ? this.saving : null;
+      if (draft) draft.base = data.base;
+      if (data.op) this.state(draft ? "dirty" : "saved");
+      if (isNothing) return;
       this.say(error.code === "offline" ? t("saved.offline") : error.text);
+      if (draft && draft !== this.draft) this.conflict.show({ mine: data.text, line: draft.line, refusal: error.text });
     }
 
     say(text) {
@@ -287,17 +308,23 @@
           const place = old.indexOf(draft.line);
           if (place >= 0) draft.line = removed === fresh.length ? fresh[place] : null;
         }
+        if (this.draft && !this.draft.line) this.overtaken();
         if (session.closed) session.lines.splice(first, removed, ...fresh);
         else list.splice(first, removed, fresh);
       }
       if (session.closed) return;
-      if (this.draft && !this.draft.line) {
-        this.draft.base = this.text(); // the sentence is gone
-        this.end();
-      } else if (this.draft) this.redraw(data);
+      if (this.draft && !this.draft.line) this.end();
+      else if (this.draft) this.redraw(data);
       list.render();
       this.drawUndo();
       this.host.changed(answer.words);
+    }
+
+    /** The sentence that is edited is gone; nothing of the field is sent, whatever closes it. */
+    overtaken() {
+      const { draft } = this;
+      this.late ||= typedIn(draft.base, this.text());
+      draft.base = this.text();
     }
 
     /** The pieces of the sentence that is edited, as the server cut them; the caret stays. */
@@ -350,11 +377,19 @@
       if (!chosen) return;
       const text = this.text();
       this.flush();
+      this.late = "";
       const answer = await this.log.run(({ lines }) => {
         const position = lines.indexOf(draft.line);
         return position < 0 ? null : { op: "split", position, offset: caret.toCharacters(text, chosen[0]) };
       });
-      if (answer) this.begin(answer.changes[0][0] + 1);
+      if (answer) this.resume(answer.changes[0][0] + 1, 0);
+    }
+
+    /** Go on typing at a place, where what was typed while the server worked is put in. */
+    resume(index, place) {
+      this.begin(index, null, place);
+      if (this.late && this.draft) document.execCommand("insertText", false, this.late);
+      this.late = "";
     }
 
     /** Join a sentence to the one before it. */
@@ -362,16 +397,23 @@
       const { lines } = this.host;
       if (index < 1) return;
       const before = lines[index - 1];
-      const line = lines[index];
+      const draft = this.draft || { line: lines[index] };
       const { typing } = this;
-      this.flush(true);
+      const isBlank = typing && !this.text().trim();
+      const saved = this.flush(true);
+      if (isBlank) { // it goes, and nothing is left to join
+        await saved;
+        this.begin(this.host.lines.indexOf(before), null, Infinity);
+        return;
+      }
+      this.late = "";
       const answer = await this.log.run(({ lines }) => {
         const position = lines.indexOf(before);
-        return position < 0 ? null : { op: "merge", position, count: 2 };
+        return position < 0 || !draft.line || lines[position + 1] !== draft.line ? null : { op: "merge", position, count: 2 };
       });
-      if (!answer || !line) return;
+      if (!answer) return;
       const first = answer.changes[0][0];
-      if (typing) this.begin(first, null, textOf(before).length);
+      if (typing) this.resume(first, textOf(before).length);
       else this.host.list.focus(first);
     }
 

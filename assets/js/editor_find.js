@@ -158,6 +158,12 @@
       const asked = { query: this.query.value, text: this.replacement.value, case: this.exact.checked };
       const found = await this.editor.log.question("preview", asked);
       if (!found) return;
+      const { session } = this.editor.log;
+      if (found.stamp && session && found.stamp !== session.stamp) {
+        // It shows a text that others have changed: the page has to have that one, too.
+        if (await this.editor.conflict.reload()) this.editor.say(t("conflict.again"));
+        return;
+      }
       this.asked = asked;
       this.stamp = found.stamp;
       this.told.textContent = t("find.would", { hits: found.hits, lines: found.lines.length });

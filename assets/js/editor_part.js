@@ -150,12 +150,17 @@
 
     async start(event) {
       event.preventDefault();
-      if (!this.ends) return;
+      const { ends } = this;
+      if (!ends) return;
       await this.editor.flush();
-      const [start_ms, end_ms] = this.ends;
+      const [start_ms, end_ms] = ends;
       const asked = { start_ms: Math.round(start_ms), end_ms: Math.round(end_ms), hotwords: this.hotwords.value, model: this.model.value };
       const proposal = await this.editor.log.question("retranscribe", asked);
       if (!proposal) return;
+      if (this.ends !== ends) { // it was closed meanwhile
+        this.editor.log.ask({ op: "dismiss", job: proposal.job, recording: this.host.view.recording });
+        return;
+      }
       this.job = proposal.job;
       this.form.hidden = true;
       this.show(proposal);
@@ -165,10 +170,15 @@
     follow(job) {
       setTimeout(async () => {
         if (this.job !== job) return;
-        const proposal = await this.editor.log.question("proposal", { job });
-        if (this.job !== job || !proposal) return;
-        this.show(proposal);
-        if (!proposal.final) this.follow(job);
+        const proposal = await this.editor.log.ask({ op: "proposal", job, recording: this.host.view.recording });
+        if (this.job !== job) return;
+        if (proposal && proposal.error) {
+          this.forget();
+          this.told.textContent = proposal.error.text;
+          return;
+        }
+        if (proposal) this.show(proposal);
+        if (!proposal || !proposal.final) this.follow(job); // also when the server is away
       }, LOOK_MS);
     }
 

@@ -4,7 +4,7 @@
   const { t, el, size, openDialog, toast, marked, fileUrl } = window.tinglu;
 
   const KINDS = ["zip", "csv", "jsonl"];
-  const STORED = "tinglu-export";
+  const STORED = "tinglu-export-many";
 
   function stored() {
     try {

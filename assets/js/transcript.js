@@ -104,7 +104,7 @@
     update(view) {
       const before = this.view;
       const same = view.state !== "empty" && view.job === before.job;
-      this.editor.leave(same && view.final ? view : null);
+      this.editor.leave();
       this.view = view;
       const fresh = view.lines || [];
       if (!same || view.from === 0) this.list.show(fresh, same);

@@ -1,0 +1,210 @@
+"""What a person typed is not lost when a save fails, is late or meets another edit."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.browser.actions import expect, lines
+from tests.browser.editing import add, edit, is_saved, open_editor, stored, text_of
+from tests.seeding import MEETING
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.model]
+
+SERVER = "**/component_server/"
+FULL = """
+    CREATE TRIGGER full BEFORE INSERT ON edits BEGIN
+        SELECT RAISE(ABORT, 'database or disk is full');
+    END
+"""
+
+
+def change_database(settings, sql):
+    with closing(sqlite3.connect(settings.database)) as db:
+        db.execute(sql)
+        db.commit()
+
+
+def texts(settings, recording):
+    return [line.text for line in stored(settings, recording)]
+
+
+@pytest.fixture
+def full_disk(served):
+    """Every edit is refused, as on a full disk."""
+    change_database(served.settings, FULL)
+    yield
+    change_database(served.settings, "DROP TRIGGER IF EXISTS full")
+
+
+def test_a_text_that_cannot_be_saved_stays(served, visit, tmp_path, full_disk):
+    name = "磁盘已满.wav"
+    recording = add(served, tmp_path, name)
+    page = visit(served.url).page
+    panel = open_editor(page, name)
+    edit(page, 1)
+    # In its field as long as that is open, and nothing says that it is saved.
+    with page.expect_response(SERVER):
+        page.keyboard.type("一")
+    expect(panel.locator(".tl-saved")).to_have_text("未保存")
+    expect(text_of(page, 1)).to_have_text(f"{MEETING[1].text}一")
+    # Beside the kept one when the field was left; a second one waits for its turn.
+    page.keyboard.press("Escape")
+    told = panel.get_by_role("alertdialog")
+    expect(told).to_contain_text("这一句没能保存")
+    expect(told).to_contain_text(f"{MEETING[1].text}一")
+    edit(page, 2)
+    page.keyboard.type("二")
+    page.keyboard.press("Escape")
+    expect(panel.locator(".tl-saved")).to_have_text("未保存")
+    assert stored(served.settings, recording) == MEETING
+    change_database(served.settings, "DROP TRIGGER full")
+    told.get_by_role("button", name="用我的").click()
+    expect(told).to_contain_text(f"{MEETING[2].text}二")
+    told.get_by_role("button", name="用我的").click()
+    expect(told).to_be_hidden()
+    is_saved(panel)
+    assert texts(served.settings, recording)[1:3] == [
+        f"{MEETING[1].text}一",
+        f"{MEETING[2].text}二",
+    ]
+
+
+def test_a_sentence_that_was_emptied_joins_no_others(served, visit, tmp_path):
+    name = "清空.wav"
+    recording = add(served, tmp_path, name)
+    page = visit(served.url).page
+    panel = open_editor(page, name)
+    edit(page, 2)
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Backspace")
+    expect(lines(page, "history")).to_have_count(4)
+    expect(text_of(page, 1)).to_be_focused()
+    page.keyboard.type("。")
+    is_saved(panel)
+    assert texts(served.settings, recording) == [
+        MEETING[0].text,
+        f"{MEETING[1].text}。",
+        MEETING[3].text,
+        MEETING[4].text,
+    ]
+
+
+def test_what_is_typed_while_the_server_works_is_kept(served, visit, tmp_path):
+    name = "慢.wav"
+    recording = add(served, tmp_path, name)
+    page = visit(served.url).page
+    panel = open_editor(page, name)
+    edit(page, 4)
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+    held = []
+    page.route(SERVER, lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("Enter")
+    wait_until(lambda: page.wait_for_timeout(20) or len(held) == 1)
+    page.keyboard.type("那么")
+    held[0].continue_()
+    expect(lines(page, "history")).to_have_count(6)
+    expect(text_of(page, 5)).to_be_focused()
+    is_saved(panel)
+    whole = MEETING[4].text
+    assert texts(served.settings, recording)[4:] == [whole[:-8], f"那么{whole[-8:]}"]
+
+
+def test_edits_that_wait_outlive_a_conflict_of_one_before(served, visit, tmp_path):
+    name = "排队.wav"
+    recording = add(served, tmp_path, name)
+    first, second = visit(served.url).page, visit(served.url).page
+    panels = [open_editor(page, name) for page in (first, second)]
+    first.route(SERVER, lambda route: route.abort())
+    for index, typed in ((0, "一"), (2, "三")):
+        edit(first, index)
+        first.keyboard.type(typed)
+        first.keyboard.press("Escape")
+    edit(second, 0)
+    second.keyboard.type("二")
+    is_saved(panels[1])
+    first.unroute(SERVER)
+    told = panels[0].get_by_role("alertdialog")
+    expect(told).to_contain_text(f"{MEETING[0].text}一", timeout=30_000)
+    told.get_by_role("button", name="用对方的").click()
+    is_saved(panels[0])
+    assert texts(served.settings, recording)[:3] == [
+        f"{MEETING[0].text}二",
+        MEETING[1].text,
+        f"{MEETING[2].text}三",
+    ]
+
+
+def test_a_preview_of_a_newer_text_brings_that_text(served, visit, tmp_path):
+    name = "预览.wav"
+    recording = add(served, tmp_path, name)
+    first, second = visit(served.url).page, visit(served.url).page
+    panels = [open_editor(page, name) for page in (first, second)]
+    edit(second, 0)
+    for _ in range(4):
+        second.keyboard.press("ArrowLeft")
+    second.keyboard.press("Enter")
+    is_saved(panels[1])
+    lines(first, "history").first.focus()
+    first.keyboard.press("Control+f")
+    first.keyboard.type(MEETING[3].text)
+    expect(panels[0].locator(".tl-find-count")).to_have_text("第 1 / 1 处")
+    box = panels[0].get_by_role("textbox", name="替换为")
+    box.fill("换掉了")
+    box.press("Enter")
+    expect(lines(first, "history")).to_have_count(6)
+    box.press("Enter")
+    panels[0].get_by_role("button", name="全部替换").click()
+    is_saved(panels[0])
+    for index, text in enumerate(texts(served.settings, recording)):
+        expect(text_of(first, index)).to_have_text(text)
+    assert texts(served.settings, recording)[4] == "换掉了"
+
+
+def test_a_note_that_cannot_be_saved_stays(served, visit, tmp_path):
+    name = "备注.wav"
+    add(served, tmp_path, name)
+    page = visit(served.url).page
+    open_editor(page, name)
+    change_database(
+        served.settings,
+        "CREATE TRIGGER full BEFORE UPDATE OF note ON recordings BEGIN"
+        " SELECT RAISE(ABORT, 'database or disk is full'); END",
+    )
+    about = page.locator("#history-about")
+    about.get_by_role("button", name="添加备注").click()
+    page.keyboard.type("下周核对")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".tl-toast-bad")).to_be_visible()
+    note = about.get_by_role("textbox", name="备注")
+    expect(note).to_have_value("下周核对")
+    change_database(served.settings, "DROP TRIGGER full")
+    note.click()
+    page.keyboard.press("Control+Enter")
+    expect(about.locator(".tl-about-text")).to_have_text("下周核对")
+
+
+def test_choices_of_both_export_menus_are_kept(served, visit, tmp_path):
+    name = "导出选项.wav"
+    add(served, tmp_path, name)
+    page = visit(served.url).page
+    panel = open_editor(page, name)
+    panel.locator(".tl-drop summary").click()
+    panel.locator("[data-option=name] input").fill("{date} {name}")
+    page.keyboard.press("Escape")
+    with page.expect_download():
+        panel.get_by_role("button", name="导出", exact=True).click()
+    page.locator("#history-rows .tl-pick").first.check()
+    page.locator("[data-do=export]").click()
+    window = page.locator("dialog")
+    window.locator("[data-kind=csv]").click()
+    with page.expect_download():
+        window.get_by_role("button", name="导出", exact=True).click()
+    page.reload()
+    panel = open_editor(page, name)
+    expect(panel.locator("[data-option=name] input")).to_have_value("{date} {name}")
