@@ -205,7 +205,7 @@ class EditDoor:
         self, recording_id: str, stamp: str, position: int, first_token: int, *, who: str = ""
     ) -> EditResult:
         """Let what was corrected stand as it was recognized."""
-        return self._edits.drop_span(recording_id, position, first_token, stamp=stamp, who=who)
+        return self._edits.drop_span(recording_id, stamp, position, first_token, who=who)
 
     def undo_edit(self, recording_id: str, stamp: str) -> EditResult:
         """Put back exactly what was there before the last edit."""

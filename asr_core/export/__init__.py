@@ -1,5 +1,5 @@
 """Transcripts as files: one writer a format."""
 
-from asr_core.export.registry import FORMATS, Writer, export, file_name, write_file
+from asr_core.export.registry import FORMATS, Writer, export, file_name
 
-__all__ = ["FORMATS", "Writer", "export", "file_name", "write_file"]
+__all__ = ["FORMATS", "Writer", "export", "file_name"]

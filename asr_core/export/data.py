@@ -26,7 +26,7 @@ COLUMNS = (
 _FORMULA_STARTS = frozenset("=+-@\t\r＝＋－＠")
 _NUMBER_LIKE = re.compile(
     r"(?i)true|false|(?=.*\d)(?:[\d.,:/%+\-() ¥￥$€e年月日号时点分秒上下午]|[ap]m"
-    r"|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|jun(?!e)|june|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)+"
 )
 _LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})

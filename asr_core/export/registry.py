@@ -95,15 +95,6 @@ def export(
     return writer.write(sheet)
 
 
-def write_file(transcript: Transcript, format_name: str, path: Path, title: str) -> None:
-    """Write a file whole or not at all; an existing one is replaced.
-
-    Raises:
-        ExportError: no such format, or the file cannot be written.
-    """
-    put_file(export(transcript, format_name, title=title), path, replace=True)
-
-
 def put_file(content: bytes, path: Path, *, replace: bool) -> bool:
     """Give content a name, whole or not at all.
 

@@ -55,11 +55,6 @@ class EditableLines:
     can_undo: bool
     can_redo: bool
 
-    @property
-    def edited(self) -> bool:
-        """Whether it says something else than what was recognized."""
-        return self.revision > 0
-
 
 @dataclass(frozen=True, slots=True)
 class Version:

@@ -27,7 +27,7 @@ from asr_core.store.transcript_rows import (
     uses_to_json,
 )
 from asr_core.text.compare import Difference, compare
-from asr_core.text.editing import Splice, respaced
+from asr_core.text.editing import Splice, drop_span, respaced
 from asr_core.text.finding import Preview, places, replace_in
 
 _TEXT, _SPEAKER, _TOKENS, _SPANS = 4, 6, 7, 8  # places in a row
@@ -66,29 +66,6 @@ class Edits:
 
         return self._database.read(load)
 
-    def apply(
-        self, recording_id: str, stamp: str, splices: Sequence[Splice], kind: str, who: str = ""
-    ) -> EditResult:
-        """Make one edit, which is undone as one.
-
-        Args:
-            recording_id: whose newest transcript.
-            stamp: that the splices were made on.
-            splices: in order, disjoint; positions are those before the edit.
-            kind: a word for what was done.
-            who: did it; empty for nobody known.
-
-        Raises:
-            EditError: a splice lies outside of the transcript (``no_sentence``), or there is none
-                (``nothing``).
-        """
-
-        def save(db: sqlite_utils.Database) -> EditResult:
-            at = edit_rows.checked_head(db, recording_id, stamp)
-            return _edit(db, at, splices, kind, who)
-
-        return self._database.write(save)
-
     def change(
         self,
         recording_id: str,
@@ -124,7 +101,19 @@ class Edits:
         kind: str,
         who: str = "",
     ) -> EditResult:
-        """Make the splices that ``make`` finds in the whole transcript."""
+        """Make the splices that ``make`` finds in the whole transcript, undone as one edit.
+
+        Args:
+            recording_id: whose newest transcript.
+            stamp: that ``make`` works on.
+            make: gives splices in order, disjoint; positions are those before the edit.
+            kind: a word for what was done.
+            who: did it; empty for nobody known.
+
+        Raises:
+            EditError: a splice lies outside of the transcript (``no_sentence``), or there is none
+                (``nothing``), or ``make`` refuses.
+        """
 
         def save(db: sqlite_utils.Database) -> EditResult:
             at = edit_rows.checked_head(db, recording_id, stamp)
@@ -134,29 +123,25 @@ class Edits:
         return self._database.write(save)
 
     def drop_span(
-        self, recording_id: str, position: int, first_token: int, *, stamp: str = "", who: str = ""
+        self, recording_id: str, stamp: str, position: int, first_token: int, *, who: str = ""
     ) -> EditResult:
         """Let corrected tokens stand as they were recognized; the hotword report follows.
-
-        Args:
-            stamp: empty for the transcript as it is now.
 
         Raises:
             EditError: there is no such correction (``no_span``) or sentence (``no_sentence``).
         """
 
         def drop(db: sqlite_utils.Database) -> EditResult:
-            at = edit_rows.head(db, recording_id)
-            if stamp:
-                at = edit_rows.checked_head(db, recording_id, stamp)
+            at = edit_rows.checked_head(db, recording_id, stamp)
             (sentence,) = _existing(db, at, position, 1)
-            spans = [span for span in sentence.spans if span.first_token == first_token]
-            if not spans:
-                raise EditError("no correction begins there", reason="no_span")
-            left = tuple(span for span in sentence.spans if span.first_token != first_token)
-            undone = [s.written for s in spans if s.kind in ("hotword", "replacement")]
-            splice = Splice(position, 1, (replace(sentence, spans=left),))
-            return _edit(db, at, [splice], "drop_correction", who, undone=undone)
+            left = drop_span(sentence, first_token)
+            undone = [
+                span.written
+                for span in sentence.spans
+                if span not in left.spans and span.kind in ("hotword", "replacement")
+            ]
+            splices = [Splice(position, 1, (left,))]
+            return _edit(db, at, splices, "drop_correction", who, undone=undone)
 
         return self._database.write(drop)
 

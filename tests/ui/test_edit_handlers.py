@@ -61,6 +61,7 @@ def test_a_correction_taken_back_renews_the_hotword_report(ask):
     done = ask("drop", stamp=ask("open")["stamp"], position=5, first=0)
     assert "".join(piece[0] for piece in done["changes"][0][2][0]["written"]) == "升腾芯片"
     assert done["words"] == []
+    assert ask("restore", stamp=done["stamp"], revision=0)["words"] == []
 
 
 def test_a_stale_edit_is_refused_with_what_happened_since(ask):

@@ -30,7 +30,7 @@ def edit(page: Page, locale: str, data: Data) -> View:
 
 def _changed(page: Page, data: Data, result: EditResult) -> View:
     view = edit_view.changed_view(result)
-    if result.kind == "drop_correction":
+    if result.kind in ("drop_correction", "restore"):
         transcript = page.engine.record(_id(data)).transcript
         view["words"] = words_view(transcript) if transcript else []
     return view

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asr_core.errors import ExportError
-from asr_core.export import FORMATS, export, file_name, write_file
+from asr_core.export import FORMATS, export, file_name
 from asr_core.export.clean import one_line
 from asr_core.export.cues import build_cues
+from asr_core.export.registry import put_file
 from asr_core.results import Transcript
 from tests.unit.export.readers import pdf_text, read_lrc, read_srt, read_vtt
 from tests.unit.export.samples import meeting, odd_text, sentence, transcript, transcripts
@@ -304,18 +305,20 @@ def test_an_unknown_format_is_named() -> None:
 def test_a_file_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "会议.txt"
     target.write_text("old", encoding="utf-8")
-    write_file(meeting(), "txt", target, "会议")
-    assert target.read_text(encoding="utf-8").startswith("用户有26位")
+    assert put_file(b"new", target, replace=True)
+    assert target.read_bytes() == b"new"
+    assert not put_file(b"newer", target, replace=False)
+    assert target.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_file_that_cannot_be_written_is_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(ExportError) as missing:
-        write_file(meeting(), "txt", tmp_path / "none" / "a.txt", "")
+        put_file(b"", tmp_path / "none" / "a.txt", replace=True)
     assert missing.value.details["path"] == "a.txt"
     assert isinstance(missing.value.__cause__, OSError)
     folder = tmp_path / "b.txt"
     folder.mkdir()
     with pytest.raises(ExportError):
-        write_file(meeting(), "txt", folder, "")
+        put_file(b"", folder, replace=True)
     assert list(tmp_path.iterdir()) == [folder]

@@ -145,6 +145,13 @@ def test_a_cell_that_is_text_already_is_left_alone(text: str) -> None:
     assert plain_cell(text) == text
 
 
+def test_a_month_again_and_again_is_looked_at_once() -> None:
+    """With two ways to read each of them a single cell would never be done."""
+    months = "1 " + "june may sept " * 5_000
+    assert plain_cell(months) == f"'{months.strip()}"
+    assert plain_cell(months + "x") == months + "x"
+
+
 @pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_tables_have_one_row_a_sentence_whatever_it_holds(name: str, delimiter: str) -> None:
     made = said('a"b,c\td\r\n=1\n', '=cmd|"/c calc"!A1')

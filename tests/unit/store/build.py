@@ -1,10 +1,14 @@
 """Short ways to the things that store and job tests need."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from asr_core.jobs.model import Job
 from asr_core.results import ModelInfo, Sentence, Token, Transcript
+from asr_core.store.edit_model import EditResult
+from asr_core.store.edits import Edits
 from asr_core.store.history import History
+from asr_core.text.editing import Splice
 from asr_core.transcription.options import TranscribeOptions
 
 MODEL = ModelInfo("whisper-base", "ctranslate2 int8", "cpu")
@@ -34,3 +38,10 @@ def recording(history: History, source: Path, name: str = "", *, keep: str = "co
 
 def queued(history: History, source: Path, name: str = "") -> Job:
     return history.add_job(recording(history, source, name), TranscribeOptions())
+
+
+def apply(
+    edits: Edits, recording_id: str, stamp: str, splices: Sequence[Splice], kind: str, who: str = ""
+) -> EditResult:
+    """Make one edit of some splices."""
+    return edits.change_all(recording_id, stamp, lambda _: splices, kind=kind, who=who)

@@ -47,7 +47,7 @@ def test_the_text_the_report_and_the_search_follow(
     history: History, archive: Archive, edits: Edits, recording_id: str
 ) -> None:
     assert archive.find("在胜太路").total == 1
-    edits.drop_span(recording_id, 0, 2)
+    edits.drop_span(recording_id, edits.lines(recording_id).stamp, 0, 2)
     changed = history.record(recording_id).transcript
     assert [s.text for s in changed.sentences] == ["我在生态路", "30个人去胜太路"]
     assert changed.hotwords == (HotwordUse("胜太路", 0, 1), HotwordUse("鲲鹏", 1, 0))
@@ -59,7 +59,7 @@ def test_the_text_the_report_and_the_search_follow(
 
 def test_any_span_can_be_taken_back(history: History, edits: Edits, recording_id: str) -> None:
     for first, text in ((0, "三十个人去胜太路"), (5, "三十个人去生态路")):
-        (change,) = edits.drop_span(recording_id, 1, first).changes
+        (change,) = edits.drop_span(recording_id, edits.lines(recording_id).stamp, 1, first).changes
         assert [sentence.text for sentence in change.sentences] == [text]
     assert [use.corrected for use in history.record(recording_id).transcript.hotwords] == [1, 0]
 
@@ -72,12 +72,12 @@ def test_what_is_no_correction_is_refused(
     history: History, edits: Edits, recording_id: str, position: int, first: int, reason: str
 ) -> None:
     with pytest.raises(EditError) as caught:
-        edits.drop_span(recording_id, position, first)
+        edits.drop_span(recording_id, edits.lines(recording_id).stamp, position, first)
     assert caught.value.details == {"reason": reason}
     assert history.record(recording_id).transcript == FIXED
 
 
 def test_a_recording_without_text_has_none(history: History, edits: Edits, tmp_path: Path) -> None:
     with pytest.raises(EditError) as caught:
-        edits.drop_span(recording(history, tmp_path / "b.wav"), 0, 0)
+        edits.drop_span(recording(history, tmp_path / "b.wav"), "1.0", 0, 0)
     assert caught.value.details["reason"] == "no_text"

@@ -24,7 +24,7 @@ from asr_core.store.finding import Wanted, find
 from asr_core.store.history import History
 from asr_core.text.editing import Splice, merge, retext, split
 from asr_core.transcription.options import TranscribeOptions
-from tests.unit.store.build import recording, sentence, transcript
+from tests.unit.store.build import apply, recording, sentence, transcript
 from tests.unit.text.lines import WORDS, edited, sentences
 
 TABLES = {
@@ -72,7 +72,7 @@ def write(edits: Edits, recording_id: str, position: int, text: str) -> EditResu
     lines = edits.lines(recording_id, position, 1)
     new = retext(lines.sentences[0], text)
     splice = Splice(position, 1, (new,) if new else ())
-    return edits.apply(recording_id, lines.stamp, [splice], "text")
+    return apply(edits, recording_id, lines.stamp, [splice], "text")
 
 
 def test_text_preview_search_and_export_follow_an_edit(
@@ -115,10 +115,10 @@ def test_undo_and_redo_go_through_the_edits_one_by_one(
     result = write(edits, recording_id, 0, "今天不开会")
     states.append(raw(database))
     line = edits.lines(recording_id).sentences[2]
-    result = edits.apply(recording_id, result.stamp, [Splice(2, 1, split(line, 2))], "split")
+    result = apply(edits, recording_id, result.stamp, [Splice(2, 1, split(line, 2))], "split")
     states.append(raw(database))
     joined = merge(edits.lines(recording_id).sentences[:2])
-    result = edits.apply(recording_id, result.stamp, [Splice(0, 2, (joined,))], "merge")
+    result = apply(edits, recording_id, result.stamp, [Splice(0, 2, (joined,))], "merge")
     states.append(raw(database))
     for before in reversed(states[:-1]):
         result = edits.undo(recording_id, result.stamp)
@@ -161,7 +161,7 @@ def test_one_edit_of_many_splices_is_undone_as_one(
         Splice(1, 1, ()),
         Splice(3, 0, (sentence("完", 9000), sentence("了", 9500))),
     ]
-    result = edits.apply(recording_id, lines.stamp, splices, "many")
+    result = apply(edits, recording_id, lines.stamp, splices, "many")
     assert texts(edits, recording_id) == ["今天", "开会", "明天再说", "完", "了"]
     shown = list(lines.sentences)
     for change in result.changes:
@@ -190,7 +190,7 @@ def test_a_place_that_is_not_there_changes_nothing(
 ) -> None:
     before = raw(database)
     with pytest.raises(EditError) as caught:
-        edits.apply(recording_id, edits.lines(recording_id).stamp, splices, "text")
+        apply(edits, recording_id, edits.lines(recording_id).stamp, splices, "text")
     assert caught.value.details == {"reason": "no_sentence"}
     assert raw(database) == before
     assert not edits.lines(recording_id).can_undo
@@ -199,9 +199,9 @@ def test_a_place_that_is_not_there_changes_nothing(
 def test_a_stale_edit_is_refused_and_told_what_happened(edits: Edits, recording_id: str) -> None:
     lines = edits.lines(recording_id)
     halves = split(lines.sentences[0], 2)
-    result = edits.apply(recording_id, lines.stamp, [Splice(0, 1, halves)], "split", "王")
+    result = apply(edits, recording_id, lines.stamp, [Splice(0, 1, halves)], "split", "王")
     with pytest.raises(EditConflictError) as caught:
-        edits.apply(recording_id, lines.stamp, [Splice(0, 1, ())], "remove")
+        apply(edits, recording_id, lines.stamp, [Splice(0, 1, ())], "remove")
     details = caught.value.details
     assert isinstance(details.pop("time_ms"), int)
     assert details == {
@@ -251,7 +251,7 @@ def test_taking_a_correction_back_can_be_undone_with_its_report(
     made = replace(transcript("x"), sentences=(fixed,), hotwords=(HotwordUse("胜太路", 0, 1),))
     recording_id = kept(history, tmp_path, made)
     before = raw(database)
-    result = edits.drop_span(recording_id, 0, 1)
+    result = edits.drop_span(recording_id, edits.lines(recording_id).stamp, 0, 1)
     assert history.record(recording_id).transcript.hotwords == (HotwordUse("胜太路", 0, 0),)
     result = edits.undo(recording_id, result.stamp)
     assert raw(database) == before
@@ -274,7 +274,7 @@ def test_a_version_is_compared_and_gone_back_to(
     )
     line = edits.lines(recording_id).sentences[0]
     splices = [Splice(0, 1, split(line, 2)), Splice(2, 1, ())]
-    result = edits.apply(recording_id, result.stamp, splices, "many")
+    result = apply(edits, recording_id, result.stamp, splices, "many")
     changed = texts(edits, recording_id)
     difference = edits.compare(recording_id, 0, 1)
     assert [(d.before_first, d.after_first, d.pieces) for d in difference] == [
@@ -358,7 +358,7 @@ def test_many_cuts_at_one_place_keep_the_order(
     for _ in range(149):
         lines = edits.lines(recording_id, 0, 1)
         halves = split(lines.sentences[0], len(lines.sentences[0].tokens) - 1)
-        result = edits.apply(recording_id, lines.stamp, [Splice(0, 1, halves)], "split")
+        result = apply(edits, recording_id, lines.stamp, [Splice(0, 1, halves)], "split")
     assert texts(edits, recording_id) == [*("会" * 150), "完"]
     starts = [s.start_ms for s in edits.lines(recording_id).sentences[:-1]]
     assert starts == sorted(starts)
@@ -387,7 +387,7 @@ def test_writers_side_by_side_lose_nothing(edits: Edits, history: History, tmp_p
                 lines = edits.lines(recording_id, position, 1)
                 new = retext(lines.sentences[0], lines.sentences[0].text + char)
                 try:
-                    edits.apply(recording_id, lines.stamp, [Splice(position, 1, (new,))], "text")
+                    apply(edits, recording_id, lines.stamp, [Splice(position, 1, (new,))], "text")
                     break
                 except EditConflictError as exc:
                     conflicts.append(exc)
@@ -418,7 +418,7 @@ def test_any_row_of_edits_is_undone_to_the_byte_and_found_by_its_text(
         stamps = [edits.lines(recording_id).stamp]
         for _ in range(data.draw(st.integers(1, 4))):
             splice = data.draw(splices_of(edits.lines(recording_id).sentences))
-            stamps.append(edits.apply(recording_id, stamps[-1], [splice], "text").stamp)
+            stamps.append(apply(edits, recording_id, stamps[-1], [splice], "text").stamp)
             record = history.record(recording_id).transcript
             assert record.text == join_sentences(texts(edits, recording_id))
             assert_findable(database, record.text)
@@ -480,7 +480,7 @@ def test_a_new_speaker_is_found_and_an_old_one_is_not(
     def name(speaker: str) -> None:
         lines = edits.lines(recording_id)
         splices = [Splice(0, 1, (replace(lines.sentences[0], speaker=speaker),))]
-        edits.apply(recording_id, lines.stamp, splices, "speaker")
+        apply(edits, recording_id, lines.stamp, splices, "speaker")
 
     name("发言人")
     assert archive.find("发言人").total == 1

@@ -16,7 +16,7 @@ from asr_core.store.edits import Edits
 from asr_core.store.history import History
 from asr_core.text.editing import Splice, retext
 from asr_core.transcription.options import TranscribeOptions
-from tests.unit.store.build import recording, transcript
+from tests.unit.store.build import apply, recording, transcript
 
 EARLIER = (
     migrations.m001_initial,
@@ -86,7 +86,7 @@ def test_a_database_without_edits_is_brought_up_to_date(
         lines = edits.lines(recording_id)
         assert (lines.revision, lines.can_undo, lines.can_redo) == (0, False, False)
         new = retext(lines.sentences[1], "讨论决算")
-        result = edits.apply(recording_id, lines.stamp, [Splice(1, 1, (new,))], "text")
+        result = apply(edits, recording_id, lines.stamp, [Splice(1, 1, (new,))], "text")
         assert history.record(recording_id).transcript.text == "今天开会讨论决算"
         edits.undo(recording_id, result.stamp)
     assert _stored(path) == before
