@@ -6,7 +6,7 @@
   const TYPING_MS = 160; // this long after the last key the list is asked for
   const SLOW_MS = 300; // a list that takes longer says that it is coming
   const LOST_MS = 20000; // after this an answer is not waited for
-  const ACT_LOST_MS = 600000;
+  const ACT_LOST_MS = 600000; // the same for changes and exports, from their last news on
   const SORTS = ["newest", "oldest", "name", "longest", "shortest"];
   const PAGE = 50;
 
@@ -201,12 +201,12 @@
     send(event, data, take) {
       this.serial += 1;
       const { serial } = this;
-      const lost = setTimeout(() => this.answer({ serial, error: t("history.no_answer") }), ACT_LOST_MS);
+      const watch = () => setTimeout(() => this.answer({ serial, error: t("history.no_answer") }), ACT_LOST_MS);
+      let lost = watch();
       this.waiting.set(serial, (view, last = true) => {
-        if (last) {
-          clearTimeout(lost);
-          this.waiting.delete(serial);
-        }
+        clearTimeout(lost);
+        if (last) this.waiting.delete(serial);
+        else lost = watch();
         take(view);
       });
       this.trigger(event, { ...data, serial });

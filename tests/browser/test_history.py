@@ -210,6 +210,27 @@ def test_many_at_once(application, visit, tmp_path):
         assert engine.facets().deleted == 0
 
 
+def test_a_long_export_is_waited_for_as_long_as_it_brings_news(served, visit):
+    page = visit(served.url).page
+    search(page, "")
+    page.clock.install()
+    page.evaluate(
+        """() => {
+            const list = tinglu.find("history-rows");
+            window.heard = [];
+            list.trigger = () => {};
+            list.send("take", {}, (view) => window.heard.push(view.done ?? "lost"));
+            window.told = () => list.answer({ serial: list.serial, done: 1 });
+        }"""
+    )
+    for _ in range(3):
+        page.clock.fast_forward("09:00")
+        page.evaluate("window.told()")
+    assert page.evaluate("window.heard") == [1, 1, 1]
+    page.clock.fast_forward("11:00")
+    assert page.evaluate("window.heard") == [1, 1, 1, "lost"]
+
+
 def test_a_dark_phone_in_english(served, visit, tmp_path):
     add(served.settings, tmp_path, f"{ARABIC} {'很长的名字' * 40}.wav")
     page = visit(served.url, size=(390, 844), scheme="dark", locale="en-US").page
