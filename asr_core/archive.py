@@ -175,6 +175,7 @@ class HistoryDoor:
         *,
         kind: ManyKind = "zip",
         options: ExportOptions | None = None,
+        locale: str = "",
         on_progress: Callable[[ExportProgress], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> ExportResult:
@@ -191,6 +192,7 @@ class HistoryDoor:
                 line for each recording.
             options: what the user chose for the files; its ``name`` is the template of names in a
                 zip, empty for the setting of the installation.
+            locale: of what stands around the text in documents; empty for the setting.
             on_progress: called on this thread, before the first recording and then at most ten
                 times a second.
             cancel: looked at before every recording.
@@ -203,7 +205,7 @@ class HistoryDoor:
         """
         options = options or ExportOptions()
         options = replace(options, name=options.name or self._settings.export_name)
-        export = ManyExport(self._archive, kind, formats, options)
+        export = ManyExport(self._archive, kind, formats, options, locale or self._settings.locale)
         if target is None:
             day = datetime.now().strftime("%Y-%m-%d")
             folder = self._settings.tmp / "exports" / uuid.uuid4().hex

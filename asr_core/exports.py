@@ -40,7 +40,12 @@ class ExportDoor:
     _equipment: Equipment
 
     def export(
-        self, recording_id: str, format_name: str, options: ExportOptions | None = None
+        self,
+        recording_id: str,
+        format_name: str,
+        options: ExportOptions | None = None,
+        *,
+        locale: str = "",
     ) -> Path:
         """Write one transcript into the temporary folder under a name of the template.
 
@@ -48,6 +53,7 @@ class ExportDoor:
             recording_id: which recording.
             format_name: of :data:`EXPORT_FORMATS`.
             options: what the user chose.
+            locale: of what stands around the text in documents; empty for the setting.
 
         Raises:
             RecordNotFoundError: no recording has that id.
@@ -63,7 +69,12 @@ class ExportDoor:
             )
         named = named_by(record)
         content = export(
-            record.transcript, format_name, title=name, options=options, created=named.created
+            record.transcript,
+            format_name,
+            title=name,
+            options=options,
+            created=named.created,
+            locale=locale or self._settings.locale,
         )
         template = options.name or self._settings.export_name
         path = self._new_folder() / name_file(template, named, FORMATS[format_name].extension)

@@ -105,7 +105,7 @@ def _export(arguments: argparse.Namespace, settings: Settings) -> int:
     on_first_interrupt(cancel.cancel)
     with _opened(settings) as database:
         archive = Archive(database, settings.recordings)
-        export = ManyExport(archive, arguments.format, arguments.formats, options)
+        export = ManyExport(archive, arguments.format, arguments.formats, options, settings.locale)
         try:
             result = export.write(selection, target, on_progress=_show, cancel=cancel)
         except TranscriptionCancelled:

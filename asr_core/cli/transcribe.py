@@ -75,7 +75,7 @@ def _transcribe(arguments: argparse.Namespace, settings: Settings) -> int:
         _check_writable(arguments.output)
     cancel = CancelToken()
     on_first_interrupt(cancel.cancel)
-    deliver = _Delivery(arguments, arguments.name or settings.export_name)
+    deliver = _Delivery(arguments, arguments.name or settings.export_name, settings.locale)
     failed = 0
     with Engine(settings) as engine:
         engine.check_model()
@@ -104,11 +104,12 @@ class _Delivery:
     A file that exists is replaced on request only, and never one of the same call.
     """
 
-    def __init__(self, arguments: argparse.Namespace, template: str) -> None:
+    def __init__(self, arguments: argparse.Namespace, template: str, locale: str) -> None:
         self._format: str = arguments.format
         self._folder: Path | None = arguments.output
         self._overwrite: bool = arguments.overwrite
         self._template = template
+        self._locale = locale
         self._taken: set[str] = set()
         self._options = ExportOptions(
             times=True if arguments.times else None,
@@ -122,7 +123,12 @@ class _Delivery:
         """Raises ExportError when the file cannot be written."""
         created = datetime.now().astimezone()
         content = export(
-            transcript, self._format, title=name, options=self._options, created=created
+            transcript,
+            self._format,
+            title=name,
+            options=self._options,
+            created=created,
+            locale=self._locale,
         )
         if self._folder is None:
             sys.stdout.flush()

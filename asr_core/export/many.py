@@ -29,6 +29,7 @@ from asr_core.export.options import ExportOptions, shown
 from asr_core.export.progress import ExportProgress, ExportResult, ManyKind
 from asr_core.export.registry import FORMATS, export
 from asr_core.export.zip_stream import ZipStream
+from asr_core.messages import LOCALES
 from asr_core.results import Transcript
 from asr_core.store.archive import Archive
 from asr_core.store.entries import HistoryEntry, HistorySelection
@@ -64,6 +65,7 @@ class ManyExport:
         kind: of ``KINDS``.
         formats: of a zip, at least one; otherwise none counts.
         options: what the user chose for the files; ``name`` is the template of names in a zip.
+        locale: of what stands around the text in documents.
 
     Raises:
         ExportError: no such kind (``kind``) or format, or a zip without formats.
@@ -76,6 +78,7 @@ class ManyExport:
         kind: ManyKind,
         formats: Collection[str] = (),
         options: ExportOptions | None = None,
+        locale: str = LOCALES[0],
     ) -> None:
         if kind not in KINDS:
             raise ExportError(f"no kind of export {kind!r}", reason="kind", format=kind)
@@ -83,6 +86,7 @@ class ManyExport:
         self._kind = kind
         self._formats = tuple(dict.fromkeys(formats))
         self._options = options or ExportOptions()
+        self._locale = locale
         known = ", ".join(FORMATS)
         for name in self._formats if kind == "zip" else ():
             if name not in FORMATS:
@@ -155,7 +159,7 @@ class ManyExport:
             return _CsvRows(file, self._options)
         if self._kind == "jsonl":
             return _JsonLines(file, self._options)
-        return _Bundle(file, self._formats, self._options)
+        return _Bundle(file, self._formats, self._options, self._locale)
 
 
 class _Clock:
@@ -176,10 +180,13 @@ class _Clock:
 class _Bundle:
     """A zip; its names are unique also where case and the form of letters do not count."""
 
-    def __init__(self, file: BinaryIO, formats: tuple[str, ...], options: ExportOptions) -> None:
+    def __init__(
+        self, file: BinaryIO, formats: tuple[str, ...], options: ExportOptions, locale: str
+    ) -> None:
         self._zip = ZipStream(file)
         self._formats = formats
         self._options = options
+        self._locale = locale
         self._last: dict[int, int] = {}  # hash of a name to the last number that it was given
         self._taken: set[int] = set()
 
@@ -199,6 +206,7 @@ class _Bundle:
                 title=entry.name,
                 options=self._options,
                 created=created,
+                locale=self._locale,
             )
             name = name_file(self._options.name, named, FORMATS[format_name].extension, number)
             self._zip.add(name, content, created)

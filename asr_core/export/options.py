@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from asr_core.errors import ExportError
+from asr_core.messages import LOCALES
 from asr_core.results import Transcript
 
 FORMS = ("written", "spoken")
@@ -81,6 +82,7 @@ class Sheet:
         times: show when each sentence begins.
         words: a time in front of every word.
         line_chars: width of a subtitle's line.
+        locale: of what stands around the text in documents.
     """
 
     transcript: Transcript
@@ -89,6 +91,7 @@ class Sheet:
     times: bool = True
     words: bool = False
     line_chars: int = 21
+    locale: str = LOCALES[0]
 
 
 def shown(transcript: Transcript, options: ExportOptions) -> Transcript:

@@ -15,7 +15,8 @@ from typing import Any
 
 from asr_core.export.clean import one_line, whole_clock
 from asr_core.export.options import Sheet
-from asr_core.export.reading import NO_SPEECH, facts, named
+from asr_core.export.reading import facts, named, no_speech
+from asr_core.messages import message
 
 _HAN, _LATIN = "STSong-Light", "Helvetica"
 _RUNS = re.compile(r"[\x00-\x7f]+|[^\x00-\x7f]+")
@@ -33,21 +34,21 @@ _NOT_FIRST = frozenset("，。、；：？！）》」』”’…—％,.;:?!)]
 
 def write_pdf(sheet: Sheet) -> bytes:
     """PDF on A4: headline, line of facts, one paragraph for each sentence, numbers of pages."""
-    paper = _Paper(_shown(sheet.title))
+    paper = _Paper(_shown(sheet.title), sheet.locale)
     paper.write(_shown(sheet.title), _TITLE_SIZE)
     paper.write(_shown(facts(sheet)), _SMALL, grey=True)
     for sentence in sheet.transcript.sentences:
         time = whole_clock(sentence.start_ms) if sheet.times else ""
         paper.write(_shown(named(sentence) + one_line(sentence.text)), _SIZE, time=time)
     if not sheet.transcript.sentences:
-        paper.write(NO_SPEECH, _SIZE)
+        paper.write(no_speech(sheet), _SIZE)
     return paper.finished()
 
 
 class _Paper:
     """Pages that are filled from above."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, locale: str) -> None:
         from reportlab.pdfbase import pdfmetrics
         from reportlab.pdfbase.cidfonts import UnicodeCIDFont
         from reportlab.pdfgen.canvas import Canvas
@@ -62,6 +63,7 @@ class _Paper:
         self._canvas.setTitle(title[:255])
         self._canvas.setAuthor("听录")
         self._title = title[:40]
+        self._locale = locale
         self._page = 1
         self._y = _PAGE_HEIGHT - _MARGIN
 
@@ -93,7 +95,7 @@ class _Paper:
     def _number(self) -> None:
         self._y, kept = _FOOT, self._y
         self._draw(_MARGIN, self._title, _SMALL, _GREY)
-        number = f"第 {self._page} 页"
+        number = message("document.page", self._locale, page=self._page)
         self._draw(_PAGE_WIDTH - _MARGIN - _width(number) * _SMALL, number, _SMALL, _GREY)
         self._y = kept
 

@@ -6,9 +6,9 @@ import re
 
 from asr_core.export.clean import one_line, whole_clock
 from asr_core.export.options import Sheet
+from asr_core.messages import message
 from asr_core.results import Sentence
 
-NO_SPEECH = "没有识别到语音。"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
 _BLOCK_START = re.compile(r"^(?:[-+=]|\d{1,9}(?=[.)]))")
 
@@ -27,9 +27,10 @@ def write_md(sheet: Sheet) -> bytes:
     sentences = sheet.transcript.sentences
     lines = [f"# {_escaped(sheet.title)}", "", _escaped(facts(sheet)), ""]
     speakers = any(one_line(sentence.speaker) for sentence in sentences)
-    columns = ["时间"] * sheet.times + ["说话人"] * speakers + ["内容"]
+    shown = [*["time"] * sheet.times, *["speaker"] * speakers, "text"]
+    columns = [message(f"document.{name}", sheet.locale) for name in shown]
     if not sentences:
-        lines.append(NO_SPEECH)
+        lines.append(_escaped(no_speech(sheet)))
     elif len(columns) > 1:
         lines += [_row(columns), _row(["---"] * len(columns))]
         lines += [_row(_cells(sheet, one, speakers)) for one in sentences]
@@ -41,15 +42,25 @@ def write_md(sheet: Sheet) -> bytes:
 
 def facts(sheet: Sheet) -> str:
     """The line below a headline: date, length, model and speakers."""
-    transcript = sheet.transcript
-    parts = [f"日期：{sheet.created:%Y-%m-%d %H:%M}"] if sheet.created else []
-    parts.append(f"时长：{whole_clock(transcript.duration_ms)}")
-    parts.append(f"模型：{one_line(transcript.model.name)}（{one_line(transcript.model.device)}）")
+    transcript, locale = sheet.transcript, sheet.locale
+    parts = []
+    if sheet.created:
+        date = sheet.created.strftime("%Y-%m-%d %H:%M")
+        parts.append(message("document.date", locale, date=date))
+    parts.append(message("document.length", locale, length=whole_clock(transcript.duration_ms)))
+    name, device = (one_line(text) for text in (transcript.model.name, transcript.model.device))
+    parts.append(message("document.model", locale, name=name, device=device))
     speakers = dict.fromkeys(one_line(sentence.speaker) for sentence in transcript.sentences)
     names = [name for name in speakers if name]
     if names:
-        parts.append(f"说话人：{'、'.join(names)}")
+        joined = message("document.comma", locale).join(names)
+        parts.append(message("document.speakers", locale, names=joined))
     return " · ".join(parts)
+
+
+def no_speech(sheet: Sheet) -> str:
+    """What stands in a document in place of a text."""
+    return message("document.no_speech", sheet.locale)
 
 
 def stamp(sheet: Sheet, sentence: Sentence) -> str:

@@ -17,6 +17,7 @@ from asr_core.export.pdf import write_pdf
 from asr_core.export.reading import write_md, write_txt
 from asr_core.export.subtitles import write_ass, write_lrc, write_srt, write_vtt
 from asr_core.export.word import write_docx
+from asr_core.messages import LOCALES
 from asr_core.results import Transcript
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -69,6 +70,7 @@ def export(
     title: str,
     options: ExportOptions | None = None,
     created: datetime | None = None,
+    locale: str = LOCALES[0],
 ) -> bytes:
     """The content of a file.
 
@@ -78,6 +80,7 @@ def export(
         title: headline, unless the options have one.
         options: what the user chose; the format heeds those that its entry names.
         created: when the recording was taken in, in local time.
+        locale: of what stands around the text in documents.
 
     Raises:
         ExportError: no such format.
@@ -91,6 +94,7 @@ def export(
         times=writer.times if options.times is None else options.times,
         words=options.words,
         line_chars=options.line_chars,
+        locale=locale,
     )
     return writer.write(sheet)
 

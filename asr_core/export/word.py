@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from asr_core.export.clean import one_line, whole_clock
 from asr_core.export.options import Sheet
-from asr_core.export.reading import NO_SPEECH, facts, named
+from asr_core.export.reading import facts, named, no_speech
+from asr_core.messages import message
 from asr_core.results import Sentence
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ def write_docx(sheet: Sheet) -> bytes:
     title = one_line(sheet.title)
     _describe(document, sheet, title)
     _style(document)
-    _lay_out(document.sections[0], title)
+    _lay_out(document.sections[0], title, sheet.locale)
     document.add_heading(title, level=1)
     _grey(document.add_paragraph().add_run(facts(sheet)))
     for sentence in sheet.transcript.sentences:
         _add(document, sheet, sentence)
     if not sheet.transcript.sentences:
-        document.add_paragraph(NO_SPEECH)
+        document.add_paragraph(no_speech(sheet))
     buffer = io.BytesIO()
     document.save(buffer)
     return buffer.getvalue()
@@ -84,7 +85,7 @@ def _style(document: Document) -> None:
         language.set(qn("w:eastAsia"), "zh-CN")
 
 
-def _lay_out(section: Any, title: str) -> None:
+def _lay_out(section: Any, title: str, locale: str) -> None:
     """A4 with the title and the number of the page at the foot of each."""
     from docx.enum.text import WD_TAB_ALIGNMENT
     from docx.shared import Mm
@@ -95,11 +96,14 @@ def _lay_out(section: Any, title: str) -> None:
     foot = section.footer.paragraphs[0]
     width = Mm(_A4_MM[0] - 2 * _MARGIN_MM)
     foot.paragraph_format.tab_stops.add_tab_stop(width, WD_TAB_ALIGNMENT.RIGHT)
-    _grey(foot.add_run(f"{title[:40]}\t第 "))
-    _add_field(foot, "PAGE")
-    _grey(foot.add_run(" 页 / 共 "))
-    _add_field(foot, "NUMPAGES")
-    _grey(foot.add_run(" 页"))
+    _grey(foot.add_run(f"{title[:40]}\t"))
+    for piece in message("document.pages", locale, page="\0PAGE\0", pages="\0NUMPAGES\0").split(
+        "\0"
+    ):
+        if piece in ("PAGE", "NUMPAGES"):
+            _add_field(foot, piece)
+        elif piece:
+            _grey(foot.add_run(piece))
 
 
 def _add_field(paragraph: Any, name: str) -> None:

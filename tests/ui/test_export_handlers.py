@@ -53,6 +53,12 @@ def test_choices_of_the_page_reach_the_file(page, recording_id):
     assert all(re.match(r"\[00:00:\d\d\] ", line) for line in other.splitlines())
 
 
+def test_a_document_is_in_the_language_of_the_visitor(page, recording_id):
+    event = {"recording": recording_id, "format": "md"}
+    assert "Model: " in text_of(common.export_as(page, "en", event))
+    assert "模型：" in text_of(common.export_as(page, "zh-CN", event))
+
+
 def test_title_and_name_can_be_chosen(page, recording_id):
     options = {"title": "第一季度", "name": "{date} {name} {model} {duration}"}
     event = {"recording": recording_id, "format": "md", "options": options}

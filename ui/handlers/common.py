@@ -90,14 +90,14 @@ def job_view(page: Page, locale: str, live: LiveView, have: int) -> View:
     return view.record_view(page.engine.record(live.job.recording_id), locale)
 
 
-def export_as(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
+def export_as(page: Page, locale: str, event: Mapping[str, Any]) -> View:
     """Write one transcript and hand the file to the browser.
 
     ``event["options"]``, where it is sent, holds fields of :class:`ExportOptions`.
     """
     recording_id = str(event["recording"])
     options = ExportOptions.from_fields(event.get("options") or {})
-    path = page.engine.export(recording_id, str(event["format"]), options)
+    path = page.engine.export(recording_id, str(event["format"]), options, locale=locale)
     return view.file_view("download", path, recording_id, time.time_ns())
 
 

@@ -39,7 +39,7 @@ class Exports:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write(
-        self, page: Page, _locale: str, event: Mapping[str, Any]
+        self, page: Page, locale: str, event: Mapping[str, Any]
     ) -> Generator[View, None, None]:
         """Write a selection into one file; yields how far it is, and the file at the end.
 
@@ -57,6 +57,7 @@ class Exports:
                     tuple(event.get("formats") or ()),
                     kind=event.get("kind", "zip"),
                     options=ExportOptions.from_fields(event.get("options") or {}),
+                    locale=locale,
                     on_progress=news.put,
                     cancel=token,
                 )

@@ -186,6 +186,22 @@ def test_word() -> None:
     assert Document(io.BytesIO(content)).core_properties.title == "周会"
 
 
+def test_what_stands_around_the_text_is_in_the_language_of_the_reader() -> None:
+    made = transcript(sentence("你好。", 0, speaker="甲"), sentence("好。", 900, speaker="乙"))
+    facts = "Length: 00:01:00 · Model: whisper-base (cpu) · Speakers: 甲, 乙"
+    lines = export(made, "md", title="A", locale="en").decode().splitlines()
+    assert (lines[2], lines[4]) == (facts, "| Time | Speaker | Text |")
+    word = export(made, "docx", title="A", locale="en")
+    assert paragraphs(word)[1] == facts
+    foot = Document(io.BytesIO(word)).sections[0].footer.paragraphs[0]._element
+    assert foot.xpath("string(.)") == "APage 1 of 1"
+    page = pdf_text(export(made, "pdf", title="A", locale="en"))
+    assert facts in page
+    assert "Page 1" in page
+    empty = export(transcript(), "docx", title="A", locale="en")
+    assert paragraphs(empty)[-1] == "No speech was recognized."
+
+
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_no_speech_is_a_valid_file(name: str) -> None:
     content = export(transcript(), name, title="静音")

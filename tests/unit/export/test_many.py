@@ -120,6 +120,15 @@ def test_names_in_a_zip_follow_the_template(
         ManyExport(archive, "zip", ("txt",), ExportOptions(name="{nothing}"))
 
 
+def test_documents_in_a_zip_are_in_the_language_of_the_reader(
+    archive: Archive, history: History, tmp_path: Path
+) -> None:
+    add(history, tmp_path, "a.wav", "一")
+    ManyExport(archive, "zip", ("md",), locale="en").write(ALL, tmp_path / "all.zip")
+    with zipfile.ZipFile(tmp_path / "all.zip") as bundle:
+        assert "Model: " in bundle.read("a.md").decode()
+
+
 def test_csv_has_a_safe_row_for_each_text(
     archive: Archive, history: History, tmp_path: Path
 ) -> None:
