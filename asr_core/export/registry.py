@@ -20,7 +20,6 @@ from asr_core.export.word import write_docx
 from asr_core.messages import LOCALES
 from asr_core.results import Transcript
 
-_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _READING = ("times", "speakers", "form")
 _DOCUMENT = (*_READING, "title")
 _SUBTITLES = ("speakers", "form", "line_chars")
@@ -33,7 +32,6 @@ class Writer:
 
     Attributes:
         extension: of the file, without a dot.
-        media_type: for HTTP.
         write: the whole file.
         options: names of the :class:`ExportOptions` that it heeds. A format that heeds none holds
             both forms and everything else that is known.
@@ -41,25 +39,24 @@ class Writer:
     """
 
     extension: str
-    media_type: str
     write: Callable[[Sheet], bytes]
     options: tuple[str, ...] = ()
     times: bool = True
 
 
 FORMATS: dict[str, Writer] = {
-    "txt": Writer("txt", "text/plain; charset=utf-8", write_txt, _READING, times=False),
-    "srt": Writer("srt", "application/x-subrip; charset=utf-8", write_srt, _SUBTITLES),
-    "vtt": Writer("vtt", "text/vtt; charset=utf-8", write_vtt, (*_SUBTITLES, "words")),
-    "json": Writer("json", "application/json", write_json),
-    "jsonl": Writer("jsonl", "application/jsonl; charset=utf-8", write_jsonl),
-    "lrc": Writer("lrc", "text/plain; charset=utf-8", write_lrc, (*_SUBTITLES, "title")),
-    "ass": Writer("ass", "text/x-ssa; charset=utf-8", write_ass, (*_SUBTITLES, "title")),
-    "csv": Writer("csv", "text/csv; charset=utf-8", write_csv),
-    "tsv": Writer("tsv", "text/tab-separated-values; charset=utf-8", write_tsv),
-    "md": Writer("md", "text/markdown; charset=utf-8", write_md, _DOCUMENT),
-    "docx": Writer("docx", _WORD, write_docx, _DOCUMENT),
-    "pdf": Writer("pdf", "application/pdf", write_pdf, _DOCUMENT),
+    "txt": Writer("txt", write_txt, _READING, times=False),
+    "srt": Writer("srt", write_srt, _SUBTITLES),
+    "vtt": Writer("vtt", write_vtt, (*_SUBTITLES, "words")),
+    "json": Writer("json", write_json),
+    "jsonl": Writer("jsonl", write_jsonl),
+    "lrc": Writer("lrc", write_lrc, (*_SUBTITLES, "title")),
+    "ass": Writer("ass", write_ass, (*_SUBTITLES, "title")),
+    "csv": Writer("csv", write_csv),
+    "tsv": Writer("tsv", write_tsv),
+    "md": Writer("md", write_md, _DOCUMENT),
+    "docx": Writer("docx", write_docx, _DOCUMENT),
+    "pdf": Writer("pdf", write_pdf, _DOCUMENT),
 }
 
 

@@ -14,7 +14,6 @@ from ui.tabs.models import ModelPickers
 from ui.tabs.parts import (
     POLL_S,
     MoreOptions,
-    TranscriptPanel,
     build_component,
     build_transcript_panel,
     queued,
@@ -52,9 +51,9 @@ def build_file_tab(
             panel = build_transcript_panel(page, "file", empty="empty.hint", follows=True)
     have = gr.Number(0, visible=False)
     timer = gr.Timer(POLL_S, active=False)
-    _wire_form(page, form, [job, panel.transcript, timer])
+    _wire_form(page, form, [job, panel, timer])
     _wire_job(page, demo, panel, job, have, timer)
-    _wire_others(page, demo, others, [job, panel.transcript, timer])
+    _wire_others(page, demo, others, [job, panel, timer])
     return others
 
 
@@ -93,16 +92,16 @@ def _wire_form(page: Page, form: _Form, outputs: list[Any]) -> None:
 def _wire_job(
     page: Page,
     demo: gr.Blocks,
-    panel: TranscriptPanel,
+    panel: gr.HTML,
     job: gr.BrowserState,
     have: gr.Number,
     timer: gr.Timer,
 ) -> None:
-    shown = [panel.transcript, timer]
+    shown = [panel, timer]
     count = "(job, have) => [job, tinglu.have('file-transcript', job)]"
     timer.tick(guarded(page, handlers.poll), [job, have], shown, js=count, **quiet())
     demo.load(guarded(page, handlers.reattach), job, shown, **quiet())
-    panel.on_act(guarded_event(page, handlers.act), None, [job, *shown], **queued())
+    panel.job_act(guarded_event(page, handlers.act), None, [job, *shown], **queued())
 
 
 def _wire_others(page: Page, demo: gr.Blocks, others: gr.HTML, followed: list[Any]) -> None:

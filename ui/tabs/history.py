@@ -41,5 +41,5 @@ def build_history_tab(page: Page) -> tuple[gr.HTML, gr.HTML]:
     rows.stop(guarded_answer(page, exports.stop), None, None, **quiet())
     many = queued(trigger_mode="multiple", concurrency_limit=_EXPORTS)
     rows.take(guarded_stream(page, exports.write), None, taken, **many)
-    rows.open_entry(guarded_event(page, handlers.open_entry), None, panel.transcript, **queued())
-    return panel.transcript, about
+    rows.open_entry(guarded_event(page, handlers.open_entry), None, panel, **queued())
+    return panel, about

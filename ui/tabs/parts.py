@@ -150,20 +150,7 @@ def build_choice(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptPanel:
-    """The transcript component and the carrier that brings it files."""
-
-    transcript: gr.HTML
-    carrier: gr.HTML
-
-    def on_act(self, handler: Callable[..., Any], *wiring: Any, **more: Any) -> None:
-        self.transcript.job_act(handler, *wiring, **more)
-
-
-def build_transcript_panel(
-    page: Page, name: str, *, empty: str, follows: bool = False
-) -> TranscriptPanel:
+def build_transcript_panel(page: Page, name: str, *, empty: str, follows: bool = False) -> gr.HTML:
     """Transcript with player, editor and export.
 
     Args:
@@ -192,4 +179,4 @@ def build_transcript_panel(
     transcript.playback(guarded_event(page, common.playback), None, carrier, **many)
     outline = guarded_event(page, common.outline)
     transcript.outline(outline, None, waves, **many, concurrency_limit=_OUTLINES)
-    return TranscriptPanel(transcript, carrier)
+    return transcript
