@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,15 @@ hypothesis.settings.register_profile("tinglu", deadline=None)
 hypothesis.settings.load_profile("tinglu")
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure() -> None:
+    """Let the programs of the tests hear Ctrl-C where the tests themselves run in the background.
+
+    A program inherits that the signal is ignored, and would wait for it for ever.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
