@@ -193,12 +193,12 @@ import sys
 
 from asr_core.errors import AsrError
 from asr_core.messages import LOCALES, describe
+from asr_core.models.catalog import WHISPER_BASE
 from asr_core.models.store import ModelStore
 from asr_core.settings import Settings
 
 try:
-    settings = Settings.from_env(os.environ)
-    ModelStore.of(settings).ensure(settings.model)
+    ModelStore.of(Settings.from_env(os.environ)).ensure(WHISPER_BASE.name)
 except AsrError as error:
     sys.exit(" / ".join(describe(error, locale) for locale in LOCALES))
 PYTHON

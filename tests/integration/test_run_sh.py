@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -386,3 +387,30 @@ def test_two_starts_at_once_install_once(project: Project) -> None:
     assert "waiting" in waiting
     assert outputs == [f"RAN {project.folder}/app.py\n"] * 2
     assert project.installed() == ["requirements.txt", "requirements-embedded.txt"]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("chosen", [{}, {"ASR_MODEL": "paraformer"}])
+def test_the_embedded_model_is_made_ready(
+    chosen: dict[str, str], model_folder: Path, tmp_path: Path
+) -> None:
+    """With the real program that the stub of the other tests swallows."""
+    program = (ROOT / "run.sh").read_text(encoding="utf-8").split("<<'PYTHON'")[1]
+    program = program.partition("\n")[2].partition("\nPYTHON\n")[0]
+    environ = {name: value for name, value in os.environ.items() if name[:4] != "ASR_"}
+    if os.environ.get("ASR_MODEL_DIR"):
+        pytest.skip("ASR_MODEL_DIR names a folder, so no packages are used")
+    done = subprocess.run(
+        [sys.executable, "-"],
+        input=program,
+        cwd=ROOT,
+        env=environ | chosen | {"ASR_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert sorted(file.name for file in (tmp_path / "models" / "whisper-base").iterdir()) == sorted(
+        file.name for file in model_folder.iterdir()
+    )
