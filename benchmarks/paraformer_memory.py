@@ -5,13 +5,16 @@
 
 Each folder is opened as the application opens it, in a process of its own; with ``--mindspore``
 by MindSpore. As there, freed memory is given back after each recording. A recording is one to
-eight segments of 1 to 15 s of the sample, no two alike; the first one is as long as any.
+eight segments of 1 to 15 s of the sample, no two alike; the first one is as long as any. How much
+a process holds after one recording depends on which blocks of the heap happen to be free, so what
+is compared are the medians over as many recordings behind the first ones and at the end.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import statistics
 import time
 from pathlib import Path
 
@@ -55,7 +58,7 @@ def main() -> None:
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> float:
-    """How much memory grew between two counts of recordings, as a share."""
+    """How much memory grew, as a share."""
     speech = np.concatenate(cut(arguments.recording, 20))
     words = hotwords(open_folder(folder, name=folder.name, graphs=False), arguments.hotwords)
     recognizer = ParaformerRecognizer(
@@ -67,18 +70,20 @@ def measure(folder: Path, arguments: argparse.Namespace) -> float:
     )
     options = RecognizeOptions(hotwords=words if recognizer.supports_hotwords else ())
     rng = np.random.default_rng(0)
-    start, first = time.perf_counter(), 0.0
+    start, after = time.perf_counter(), arguments.after
     recognizer.recognize([segment(speech, 0, LONGEST_S)] * MOST_SEGMENTS, options)
-    for number in range(2, arguments.recordings + 1):
+    held = []
+    for _ in range(1, arguments.recordings):
         recognizer.recognize(segments(speech, rng), options)
         give_back_memory()
-        if number == arguments.after:
-            first = resident_mib()
-    last = resident_mib()
+        held.append(resident_mib())
+    first = statistics.median(held[after - 1 : 2 * after - 1])
+    last = statistics.median(held[-after:])
     grown = last / first - 1
     print(
-        f"{folder.name}, {recognizer.info.backend}: {first:.1f} MiB after {arguments.after} "
-        f"recordings, {last:.1f} MiB after {arguments.recordings}: {grown:+.1%}; "
+        f"{folder.name}, {recognizer.info.backend}: {first:.1f} MiB over {after} recordings after "
+        f"the first {after}, {last:.1f} MiB over the last {after} of {arguments.recordings}: "
+        f"{grown:+.1%}, {min(held[after - 1 :]):.1f} to {max(held[after - 1 :]):.1f} MiB; "
         f"{time.perf_counter() - start:.0f} s",
         flush=True,
     )

@@ -96,6 +96,8 @@ class OnnxSession:
         options.log_severity_level = _ONLY_FATAL_LOGS
         # The arena never shrinks after one long input.
         options.enable_cpu_mem_arena = False
+        # What it plans for each shape stays: every new length of a recording would cost memory.
+        options.enable_mem_pattern = False
         try:
             return onnxruntime.InferenceSession(
                 str(path) if content is None else content,

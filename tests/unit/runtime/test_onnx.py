@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -112,3 +113,47 @@ def test_every_exception_of_the_runtime_is_mapped():
     for name in ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile"):
         assert getattr(state, name) in caught
     assert state.RuntimeException in caught
+
+
+LENGTHS = """
+import sys
+from pathlib import Path
+import numpy as np
+import onnx
+import psutil
+from asr_core.runtime.memory import give_back_memory
+from asr_core.runtime.onnx import OnnxSession
+
+tensor = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["time"])
+names = [f"y{n}" for n in range(600)]
+relu = lambda n: onnx.helper.make_node("LeakyRelu", ["x"], [names[n]], alpha=float(n))
+nodes = [relu(n) for n in range(600)]
+nodes.append(onnx.helper.make_node("Sum", names, ["sum"]))
+graph = onnx.helper.make_graph(nodes, "wide", [tensor("x")], [tensor("sum")])
+model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+model.ir_version = 8
+onnx.save(model, sys.argv[1])
+session = OnnxSession(Path(sys.argv[1]), threads=1)
+
+def used(lengths):
+    for length in lengths:
+        session.run({"x": np.zeros(length, np.float32)})
+    give_back_memory()
+    return psutil.Process().memory_info().rss
+
+before = used(range(1, 100))
+print((used(range(100, 400)) - before) // 1024)
+"""
+
+
+def test_new_lengths_cost_no_memory(tmp_path):
+    """A server hears recordings of every length for months."""
+    done = subprocess.run(
+        [sys.executable, "-c", LENGTHS, str(tmp_path / "wide.onnx")],
+        cwd=Path(__file__).resolve().parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert int(done.stdout) < 2048  # KiB for 300 lengths
