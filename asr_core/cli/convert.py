@@ -32,14 +32,15 @@ _AUTO = "auto"
 _AGREEMENT = 0.99
 _SUFFIXES = (".html", ".tsv")
 _MOST_BUCKETS, _LARGEST_BUCKET = 16, 4096
+_DESCRIPTION = (
+    "Make the folder of a model for one of the runtimes from FunASR's own (model.pt or "
+    "model.safetensors, config.yaml, tokens.json, am.mvn)."
+)
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.description = (
-        "Make the folder of a model for one of the runtimes from FunASR's own (model.pt or "
-        "model.safetensors, config.yaml, tokens.json, am.mvn)."
-    )
+    parser.description = _DESCRIPTION
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     onnx = actions.add_parser("onnx", help="graphs for ONNX Runtime, in eight bits by default")
     _add_folders(onnx)

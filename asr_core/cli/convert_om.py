@@ -36,6 +36,10 @@ from asr_core.settings import Settings
 _MOST_BATCH = 64
 _MOST_THREADS = 8
 _KUNPENG = HOST_CPUS[0]
+_DESCRIPTION = (
+    "Make the OM files of a Paraformer with atc, Ascend's converter. Where there is no atc, a "
+    "folder with a script is made, for a machine that has it."
+)
 
 
 def register(
@@ -50,10 +54,7 @@ def register(
         buckets: reads numbers of frames.
         steps: tells of the steps of a conversion, given the locale.
     """
-    parser.description = (
-        "Make the OM files of a Paraformer with atc, Ascend's converter. Where there is no atc, "
-        "a folder with a script is made, for a machine that has it."
-    )
+    parser.description = _DESCRIPTION
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="with a checkpoint, or with fp32 graphs"
     )
