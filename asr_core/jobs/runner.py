@@ -193,8 +193,8 @@ class JobRunner:
             JobStateError: it has ended already, or another process runs it.
         """
         with self._lock:
-            running = self._running
-            if running is not None and running.job.id == job_id:
+            running = self._at_work(job_id)
+            if running is not None:
                 running.request = Request.NONE
                 return self._history.job(job_id)
             job = self._history.set_paused(job_id, paused=False)
@@ -203,13 +203,20 @@ class JobRunner:
 
     def _ask(self, job_id: str, request: Request) -> bool:
         """Ask the running job for something; false when that job does not run here."""
-        running = self._running
-        if running is None or running.job.id != job_id:
+        running = self._at_work(job_id)
+        if running is None:
             return False
         if running.request is not Request.CANCEL:
             running.request = request
         running.token.cancel()
         return True
+
+    def _at_work(self, job_id: str) -> _Running | None:
+        """The job, if it runs here and its end is not stored yet."""
+        running = self._running
+        if running is None or running.job.id != job_id:
+            return None
+        return None if self._history.job(job_id).state.is_final else running
 
     def live(self, job_id: str) -> tuple[Progress | None, tuple[Sentence, ...]]:
         """The last progress and all sentences so far of a job that runs or was paused here."""

@@ -355,6 +355,28 @@ def test_a_job_that_ended_cannot_be_cancelled(
     ends.wait(second)
 
 
+def test_a_job_is_asked_for_nothing_from_when_its_end_is_stored(
+    runner: JobRunner, led: Led, ends: Ends, job: Job, history: History, monkeypatch
+) -> None:
+    refused = []
+    save = history.save_transcript
+
+    def save_and_ask(*arguments: object) -> None:
+        save(*arguments)
+        for ask in (runner.cancel, runner.pause, runner.resume):
+            try:
+                ask(job.id)
+            except JobStateError as error:
+                refused.append(error.details["state"])
+
+    monkeypatch.setattr(history, "save_transcript", save_and_ask)
+    runner.wake()
+    led.end()
+    ends.wait(job)
+    runner.stop()
+    assert refused == ["done"] * 3
+
+
 def test_a_job_that_another_process_runs_cannot_be_cancelled_here(
     history: History, runner: JobRunner, tmp_path: Path
 ) -> None:
