@@ -261,11 +261,7 @@ main() {
       if (($# > 0)); then
         exec "$PY" -m pytest -rs "$@"
       fi
-      # A browser needs the machine for itself; of the others, two run at a time.
-      local failed=0
-      "$PY" -m pytest -rs tests/browser || failed=1
-      "$PY" -m pytest -rs -n 2 --dist worksteal --ignore=tests/browser || failed=1
-      return "$failed"
+      exec "$PY" -m pytest -rs -n 2
       ;;
     serve | -*)
       if [[ "$command" == serve && $# -gt 0 ]]; then

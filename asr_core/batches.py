@@ -61,6 +61,6 @@ class BatchDoor:
         """Try one file again; see :meth:`BatchDesk.retry_item`."""
         return self._batches.retry_item(batch_id, number)
 
-    def batch_archive(self, batch_id: str, formats: Sequence[str]) -> Path:
+    def batch_archive(self, batch_id: str, formats: Sequence[str], *, locale: str = "") -> Path:
         """All texts of a batch as one zip file; see :meth:`BatchDesk.archive`."""
-        return self._batches.archive(batch_id, formats)
+        return self._batches.archive(batch_id, formats, locale=locale)

@@ -27,7 +27,7 @@ from asr_core.jobs.batch_model import (
     ItemState,
     Root,
 )
-from asr_core.jobs.batch_report import summary_content, write_archive
+from asr_core.jobs.batch_report import write_archive
 from asr_core.jobs.batch_results import ResultWriter
 from asr_core.jobs.batch_sources import Inbox, newer
 from asr_core.jobs.batch_view import batch_view, with_progress
@@ -73,7 +73,7 @@ class BatchDesk:
         self._settings = settings
         self._control = control
         self._queue = "files"
-        writer = ResultWriter(store, settings.vad)
+        writer = ResultWriter(store, settings.vad, settings.locale)
         self._default_model = default_model
         self._work = BatchWork(
             history, store, writer, default_model=default_model, submit=control.wake
@@ -268,8 +268,13 @@ class BatchDesk:
         self._keeper.touch(batch_id)
         return self._shown(self._store.item(batch_id, number))
 
-    def archive(self, batch_id: str, formats: Sequence[str]) -> Path:
+    def archive(self, batch_id: str, formats: Sequence[str], *, locale: str = "") -> Path:
         """All texts of a batch as one zip file below the temporary folder; the tree is kept.
+
+        Args:
+            batch_id: which batch.
+            formats: of :data:`EXPORT_FORMATS`.
+            locale: of the summary and the documents; empty for the setting.
 
         Raises:
             BatchError: ``formats`` (unknown) or ``empty`` (no text yet).
@@ -278,8 +283,8 @@ class BatchDesk:
         _check_formats(formats)
         row, items = self._store.get(batch_id), self.items(batch_id)
         target = self._exports() / "transcripts.zip"
-        summary = summary_content(items, self._settings.locale)
-        return write_archive(self._history, row, items, formats, target, summary)
+        spoken = locale or self._settings.locale
+        return write_archive(self._history, row, items, formats, target, spoken)
 
     def _checked(self, request: BatchRequest, *, bound: bool) -> BatchRow:
         """A request as a row, its folders judged."""

@@ -89,7 +89,7 @@ def write_archive(
     items: Sequence[BatchItem],
     formats: Sequence[str],
     target: Path,
-    summary: bytes,
+    locale: str,
 ) -> Path:
     """Pack the texts of a batch and its summary; the tree is kept.
 
@@ -99,7 +99,7 @@ def write_archive(
         items: of the batch.
         formats: names of export formats.
         target: file to write, in a folder that is made.
-        summary: its table.
+        locale: of the summary and the documents.
 
     Raises:
         BatchError: ``empty``: no item has a text.
@@ -110,10 +110,10 @@ def write_archive(
         target.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as bundle:
             for item in items:
-                _pack(bundle, taken, history, item, formats)
+                _pack(bundle, taken, history, item, formats, locale)
             if len(taken) == 1:
                 raise BatchError(f"batch {batch.id} has no text", path=batch.name, reason="empty")
-            bundle.writestr(SUMMARY_NAME, summary)
+            bundle.writestr(SUMMARY_NAME, summary_content(items, locale))
     except OSError as exc:
         raise ExportError(f"{target}: {exc}", path=target.name, reason=str(exc)) from exc
     return target
@@ -125,6 +125,7 @@ def _pack(
     history: History,
     item: BatchItem,
     formats: Sequence[str],
+    locale: str,
 ) -> None:
     if item.state not in _WITH_TEXT or not item.recording_id:
         return
@@ -138,4 +139,5 @@ def _pack(
     for format_name, name in names.items():
         taken.add(name)
         title = PurePosixPath(item.path).name
-        bundle.writestr(name, export(transcript, format_name, title=title))
+        content = export(transcript, format_name, title=title, locale=locale)
+        bundle.writestr(name, content)

@@ -62,11 +62,13 @@ class ResultWriter:
     Args:
         store: knows which files are ours.
         vad: detector where the options name none; it decides over the text.
+        locale: of what stands around the text in documents.
     """
 
-    def __init__(self, store: BatchStore, vad: str) -> None:
+    def __init__(self, store: BatchStore, vad: str, locale: str) -> None:
         self._store = store
         self._vad = vad
+        self._locale = locale
         self._lock = threading.RLock()  # guards _claims and the choice of places
         self._claims: dict[str, dict[Path, bytes]] = {}
 
@@ -105,7 +107,9 @@ class ResultWriter:
         with self._lock:
             valid = self._valid(batch, source, settings)
             missing = [name for name in batch.formats if name not in valid]
-            contents = {name: export(transcript, name, title=title) for name in missing}
+            contents = {
+                name: export(transcript, name, title=title, locale=self._locale) for name in missing
+            }
             while True:
                 hashes = {name: outputs.hash_content(data) for name, data in contents.items()}
                 number, places = self._choose(batch, source, missing, _first(valid), hashes)

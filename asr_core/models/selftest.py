@@ -153,6 +153,9 @@ def read_selftest(folder: Path, name: str) -> Mapping[str, Run] | None:
                 if values.dtype.kind not in "fi":
                     raise ValueError(f"{key} holds no numbers")
                 sides[("in", "out").index(side)][tensor] = values
+        empty = sorted(graph for graph, (_, outputs) in found.items() if not outputs)
+        if empty:
+            raise ValueError(f"no results of {', '.join(empty)}")
     except _DAMAGE as exc:
         raise damaged_graph(path, name, f"cannot be used: {exc}") from exc
     return {graph: Run(*sides) for graph, sides in found.items()}

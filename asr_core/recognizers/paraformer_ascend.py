@@ -144,6 +144,9 @@ def _test(path: Path, name: str, graphs: AscendGraphs, device: str) -> None:
     if runs is None:
         logger.warning("no self-test of the device device=%s folder=%s", device, path.name)
         return
+    untested = sorted(graph for graph in graphs.sessions if graph not in runs)
+    if untested:
+        raise damaged_graph(path / SELFTEST_FILE, name, f"does not test {', '.join(untested)}")
     try:
         drift = check_drift(graphs.sessions, runs, device=device, precision=graphs.precision)
     except (DeviceInputError, UsageError, KeyError) as exc:

@@ -176,8 +176,7 @@
     }
 
     async copy(button) {
-      await window.tinglu.copyText(this.view.suggestions.map(([word]) => word).join("\n"));
-      button.textContent = t("copied");
+      button.textContent = t(await window.tinglu.copyText(this.view.suggestions.map(([word]) => word).join("\n")));
       setTimeout(() => { button.textContent = t("compare.copy"); }, 1600);
     }
 

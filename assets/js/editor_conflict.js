@@ -176,12 +176,14 @@
       const details = (error && error.details) || {};
       const when = details.time_ms ? t("conflict.when", { who: details.who || t("conflict.somebody"), time: day(details.time_ms) }) : "";
       const side = (key, text) => el("div", { class: "tl-conflict-side" }, el("strong", { text: t(key) }), el("p", { text: text || t("conflict.gone") }));
+      const copy = el("button", { type: "button", class: "tl-button", text: t("conflict.copy"), onclick: async () => {
+        copy.textContent = t(await window.tinglu.copyText(mine));
+      } });
       const use = el("button", { type: "button", class: "tl-button tl-strong", text: t("conflict.use_mine"), disabled: !line, onclick: keepMine });
       const take = el("button", { type: "button", class: "tl-button", text: t("conflict.use_theirs"), onclick: done });
       this.root.replaceChildren(el("p", {}, el("strong", { text: t(refusal ? "conflict.refused" : "conflict") }), " ", refusal || when),
         el("div", { class: "tl-conflict-texts" }, side("conflict.mine", mine), side("conflict.theirs", theirs)),
-        el("div", { class: "tl-find-row" }, use, take,
-          el("button", { type: "button", class: "tl-button", text: t("conflict.copy"), onclick: () => window.tinglu.copyText(mine) })));
+        el("div", { class: "tl-find-row" }, use, take, copy));
       this.root.hidden = false;
       editor.state(refusal ? "dirty" : "conflict");
       if (refusal) return; // it does not take the keys of whoever types on

@@ -114,7 +114,8 @@
     }
 
     update({ rows, total }) {
-      const attached = window.tinglu.find("file-transcript").attached();
+      const transcript = window.tinglu.find("file-transcript"); // may be mounted later than this
+      const attached = Boolean(transcript) && transcript.attached();
       this.summary.textContent = t(attached ? "jobs.others" : "jobs.title", { count: total });
       if (rows.length && !this.seen) this.box.open = !attached;
       this.seen = rows.length > 0;

@@ -28,8 +28,7 @@
 
     function copyButton(command) {
       const button = el("button", { type: "button", class: "tl-button", text: t("models.copy"), onclick: async () => {
-        await window.tinglu.copyText(command);
-        button.textContent = t("copied");
+        button.textContent = t(await window.tinglu.copyText(command));
       } });
       return button;
     }

@@ -76,16 +76,22 @@
     return { update() {} };
   });
 
+  /** Puts a text into the clipboard. Returns the key of what to say: `copied` or `copy_refused`. */
   window.tinglu.copyText = async (text) => {
     if (navigator.clipboard && window.isSecureContext) {
-      await navigator.clipboard.writeText(text);
-      return;
+      try {
+        await navigator.clipboard.writeText(text);
+        return "copied";
+      } catch {
+        // The browser or its administrator refuses pages the clipboard; a copied selection may pass.
+      }
     }
     const box = el("textarea", { class: "tl-offscreen" });
     box.value = text;
     document.body.append(box);
     box.select();
-    document.execCommand("copy");
+    const done = document.execCommand("copy");
     box.remove();
+    return done ? "copied" : "copy_refused";
   };
 })();

@@ -214,8 +214,7 @@
 
     async copy() {
       const text = this.lines.map((line) => (line.who ? t("said_by", { who: line.who }) : "") + textOf(line, this.form)).join("\n");
-      await window.tinglu.copyText(text);
-      this.copyButton.textContent = t("copied");
+      this.copyButton.textContent = t(await window.tinglu.copyText(text));
       setTimeout(() => (this.copyButton.textContent = t("copy")), 1600);
     }
 

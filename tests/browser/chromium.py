@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 REQUIRED = "TINGLU_REQUIRE_BROWSER"
 """With this variable set to 1 the tests fail where they are otherwise skipped."""
 

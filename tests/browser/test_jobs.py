@@ -197,3 +197,25 @@ def test_waiting_job_tells_its_place_and_can_be_put_first(
         panel.locator("[data-action=cancel]").click()
         ended = panel.locator(".tl-is-partial, .tl-is-cancelled")
         expect(ended).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_list_of_jobs_shows_although_the_transcript_is_not_there_yet(
+    served: Application, visit: Callable[..., Any]
+) -> None:
+    """The page's parts are mounted in no fixed order."""
+    watched = visit(served.url)
+    shown = watched.page.evaluate(
+        """() => {
+            const element = document.createElement("div");
+            element.innerHTML = '<div class="tl-root"></div>';
+            const row = { job: "1", name: "例会.wav", state: "running", total_ms: 6, done_ms: 0 };
+            const value = JSON.stringify({ rows: [row], total: 1 });
+            const nothing = () => {};
+            tinglu.find = nothing;
+            tinglu.mount("jobs", "early", element, nothing, { value }, nothing, {});
+            const box = element.querySelector("details");
+            return [box.open, box.hidden, box.querySelector(".tl-other-name").textContent];
+        }"""
+    )
+    assert shown == [True, False, "例会.wav"]
+    assert watched.problems == []

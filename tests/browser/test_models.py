@@ -77,12 +77,24 @@ def test_a_folder_is_checked_chosen_used_and_made_the_default(
     assert (watched.problems, watched.foreign) == ([], [])
 
 
-def test_a_model_that_is_not_installed_says_how(served, visit):
-    watched = visit(served.url)
+REFUSED = "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'));"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("", "已复制"),
+        (REFUSED, "已复制"),
+        (f"{REFUSED} document.execCommand = () => false;", "浏览器不允许复制"),
+    ],
+    ids=["allowed", "an older way", "refused"],
+)
+def test_a_model_that_is_not_installed_says_how(served, visit, script, said):
+    watched = visit(served.url, script=script)
     open_tab(watched.page, "系统")
     row = watched.page.locator("#system-models [data-model=seaco-paraformer]")
     expect(row).to_contain_text("未安装")
     expect(row.locator("code")).to_have_text("./run.sh models install seaco-paraformer")
     row.get_by_role("button", name="复制命令").click()
-    expect(row.get_by_role("button")).to_have_text("已复制")
+    expect(row.get_by_role("button")).to_have_text(said)
     assert (watched.problems, watched.foreign) == ([], [])

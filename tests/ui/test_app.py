@@ -59,6 +59,11 @@ def test_polling_never_waits_in_the_queue(demo):
     assert not any(fn.queue for fn in ticks)
 
 
+def test_queue_rests_while_nothing_waits(demo):
+    assert "sleep_when_free" in type(demo._queue).start_processing.__code__.co_names
+    assert 0.01 <= demo._queue.sleep_when_free <= 0.05
+
+
 def test_next_recording_can_be_asked_for_while_an_earlier_one_is_decoded(demo):
     for name in ("playback", "outline"):
         asked = [fn for fn in demo.fns.values() if any(t[1] == name for t in fn.targets)]

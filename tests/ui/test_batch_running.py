@@ -103,6 +103,14 @@ def test_archive_of_another_format_is_made_from_the_texts(page, ended):
         assert "一月/讨论.vtt" in packed.namelist()
 
 
+def test_archive_speaks_the_language_of_the_page(page, ended):
+    view, _ = ended
+    sent = batch.archive(page, "en", {"batch": view["id"], "format": "md"})
+    with zipfile.ZipFile(sent["path"]) as packed:
+        assert "\nLength: " in packed.read("一月/讨论.md").decode()
+        assert "the text of the same recording was in" in packed.read("summary.csv").decode()
+
+
 def test_one_files_result_is_a_file_or_a_zip_of_all_formats(page, ended):
     view, rows = ended
     row = {"batch": view["id"], "number": rows["总结.wav"]["n"]}

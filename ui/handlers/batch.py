@@ -170,11 +170,12 @@ def archive(page: Page, locale: str, event: Mapping[str, Any]) -> View:
     if batch is None:
         raise refusal("page.no_text", locale)
     chosen = str(event["format"])
-    path = page.engine.batch_archive(batch.id, (chosen,) if chosen else batch.formats)
+    formats = (chosen,) if chosen else batch.formats
+    path = page.engine.batch_archive(batch.id, formats, locale=locale)
     return file_view("download", path, "", time.time_ns())
 
 
-def export_row(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
+def export_row(page: Page, locale: str, event: Mapping[str, Any]) -> View:
     """One file's result; a zip where the batch has several formats and none was chosen.
 
     It bears the name of the file in the batch: equal recordings share one text, and that has the
@@ -187,7 +188,9 @@ def export_row(page: Page, _locale: str, event: Mapping[str, Any]) -> View:
         raise BatchError(f"no file {number} in the batch", reason="not_found")
     formats = (chosen,) if chosen else page.engine.batch(batch_id).formats
     stem = PurePosixPath(item.path).stem
-    paths = [_named(page.engine.export(item.recording_id, name), stem) for name in formats]
+    paths = [
+        _named(page.engine.export(item.recording_id, name, locale=locale), stem) for name in formats
+    ]
     if len(paths) > 1:
         target = page.settings.tmp / "exports" / uuid.uuid4().hex / f"{stem}.zip"
         paths = [pack(paths, target)]

@@ -88,6 +88,16 @@ def test_the_summary_is_a_table_in_words(office: Office, source: Path) -> None:
     assert "'=1+1.wav" in rows  # no spreadsheet takes it for a formula
 
 
+@pytest.mark.parametrize(("locale", "told"), [("zh-CN", "\n时长："), ("en", "\nLength: ")])
+def test_documents_speak_the_language_of_the_installation(
+    tmp_path: Path, source: Path, locale: str, told: str
+) -> None:
+    write(source, a="甲")
+    with Office(tmp_path / locale, locale=locale) as office:
+        batch = office.run(source, formats=("md",))
+    assert told in (batch.output / "a.md").read_text(encoding="utf-8")
+
+
 def test_a_summary_of_somebody_else_is_left_alone(office: Office, source: Path) -> None:
     output = source / "transcripts"
     output.mkdir()
@@ -538,10 +548,10 @@ def test_a_fault_of_the_program_costs_one_file(
             raise ZeroDivisionError
         return real(path, **words)
 
-    def trip(transcript: Transcript, format_name: str, *, title: str) -> bytes:
+    def trip(transcript: Transcript, format_name: str, *, title: str, locale: str) -> bytes:
         if title == "b.wav":
             raise ZeroDivisionError
-        return export(transcript, format_name, title=title)
+        return export(transcript, format_name, title=title, locale=locale)
 
     monkeypatch.setattr(office.history, "add_recording", stumble)
     monkeypatch.setattr("asr_core.jobs.batch_results.export", trip)

@@ -146,7 +146,7 @@ def test_whatever_is_damaged_nothing_else_is_raised(
     assert refused > 300
 
 
-@pytest.mark.parametrize("content", ["", "text", "zip", "names"])
+@pytest.mark.parametrize("content", ["", "text", "zip", "names", "inputs"])
 def test_a_damaged_file_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / SELFTEST_FILE
     path.write_bytes(content.encode())
@@ -155,5 +155,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, content: str) -> None:
             out.writestr("encode.in.features.npy", b"no array")
     if content == "names":
         np.savez(path, features=np.zeros(3))
+    if content == "inputs":
+        np.savez(path, **{"encode.in.features": np.zeros(3)})
     with pytest.raises(ModelIntegrityError, match="convert the model again"):
         read_selftest(tmp_path, "model")
