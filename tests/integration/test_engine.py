@@ -24,7 +24,8 @@ OPTIONS = TranscribeOptions()
 
 @pytest.fixture
 def settings(tmp_path: Path, model_folder: Path) -> Settings:
-    return Settings(home=tmp_path / "home", model_dir=model_folder, threads=2)
+    # Small passes, so that words appear and cancels act soon.
+    return Settings(home=tmp_path / "home", model_dir=model_folder, threads=2, batch_windows=1)
 
 
 @pytest.fixture
