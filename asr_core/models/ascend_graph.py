@@ -55,7 +55,7 @@ def prepare(model: Any, graph: str, axes: GraphAxes, *, half: bool) -> tuple[str
         entering |= {
             node.input[0] for node in model.graph.node if node.op_type == "LayerNormalization"
         }
-        _limit(model, entering - {value.name for value in model.graph.input})
+        _limit(model, entering & {name for node in model.graph.node for name in node.output})
     return tuple(node.name for node in model.graph.node if node.name in kept)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from asr_core.errors import ModelFileMissingError, ModelIntegrityError
+from asr_core.runtime.ascend_handles import KNOWN_DTYPES
 
 STATIC, GEARS, DYNAMIC = "static", "gears", "dynamic"
 MODES = (STATIC, GEARS, DYNAMIC)
@@ -214,7 +215,10 @@ def _graph(folder: Path, values: Any) -> OmGraph:
 
 def _tensor(entry: Any) -> OmTensor:
     axes = tuple(_axis(axis) for axis in entry["axes"])
-    return OmTensor(_text(entry["name"]), _text(entry["dtype"]), axes)
+    name, dtype = _text(entry["name"]), _text(entry["dtype"])
+    if dtype not in KNOWN_DTYPES:
+        raise ValueError(f"{name} is of a type that is not read ({dtype})")
+    return OmTensor(name, dtype, axes)
 
 
 def _axis(axis: Any) -> Axis:

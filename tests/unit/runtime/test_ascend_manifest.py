@@ -84,6 +84,7 @@ def change(document: dict[str, Any], place: str, value: Any) -> None:
         ("inputs.0.axes", ["batch", True, "frames", 560]),
         ("inputs.0.axes", ["batch", 1, "frames", "-1"]),
         ("outputs.0.axes", ["batch", "words"]),
+        ("outputs.0.dtype", "bfloat16"),
         ("outputs.0.axes", ["batch", "frames*0"]),
         ("files.0.file", "../encode.om"),
         ("files.0.sha256", "x"),
