@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from asr_core.audio.decode import AudioSource, open_audio
+from asr_core.audio.decode import open_audio
 from asr_core.audio.reader import DecodeOptions
 from asr_core.errors import AudioError
 from asr_core.results import SAMPLE_RATE_HZ
@@ -35,7 +36,8 @@ def write_clip(
 ) -> int:
     """Write a part of a recording: mono, 16 kHz, in the format that the target's name says.
 
-    The recording is decoded up to the end of the part and never held as a whole.
+    The recording is decoded up to the end of the part, which sounds as in the whole recording, and
+    never held as a whole.
 
     Args:
         path: the recording.
@@ -54,8 +56,9 @@ def write_clip(
     """
     draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
-        with open_audio(path, options=options) as source:
-            samples = _encode(_part(source, start_ms, end_ms), draft, target.suffix[1:])
+        part = replace(options or DecodeOptions(), start_ms=start_ms, end_ms=end_ms)
+        with open_audio(path, options=part) as source:
+            samples = _encode(source.blocks(), draft, target.suffix[1:])
         if samples:
             draft.replace(target)
     except OSError as exc:
@@ -65,19 +68,6 @@ def write_clip(
     finally:
         draft.unlink(missing_ok=True)
     return samples * 1000 // SAMPLE_RATE_HZ
-
-
-def _part(source: AudioSource, start_ms: int, end_ms: int) -> Iterator[Float32]:
-    """The samples of a range, block by block."""
-    first, last = (milliseconds * SAMPLE_RATE_HZ // 1000 for milliseconds in (start_ms, end_ms))
-    position = 0
-    for block in source.blocks():
-        part = block[max(first - position, 0) : max(last - position, 0)]
-        position += len(block)
-        if len(part):
-            yield part
-        if position >= last:
-            return
 
 
 def _encode(blocks: Iterator[Float32], draft: Path, format_name: str) -> int:

@@ -62,6 +62,8 @@ _TRIMMED_WRONGLY = frozenset({("caf", "alac")})
 
 _MOST_PLANES = 8
 
+_NEAR_S = 30.0  # read before a part, so that its blocks are mixed as in the whole recording
+
 _TAGS = (b"ID3", b"TAG", b"APETAGEX", b"LYRICS")  # texts and pictures between MP3 frames
 
 
@@ -94,6 +96,7 @@ class ContainerReader:
             self.info = self._describe()
             self.promised_s = self._promise(mp3_promises)
             self._position_s = 0.0
+            self._unheard_s = options.start_ms / 1000 - _NEAR_S
             self._pending_faults = 0
             self._read_faults = 0
             self._packets = 0
@@ -113,9 +116,11 @@ class ContainerReader:
     def blocks(self) -> Iterator[tuple[int, Float32]]:
         for frame in self._frames:
             yield from self._silence_before(frame)
-            channels = _frame_channels(frame)
             rate_hz = frame.sample_rate or self.info.sample_rate_hz
-            self._position_s += channels.shape[1] / rate_hz
+            behind_s = self._position_s + frame.samples / rate_hz
+            is_heard = behind_s >= self._unheard_s
+            channels = _frame_channels(frame) if is_heard else _silence_like(frame)
+            self._position_s = behind_s
             yield rate_hz, channels
 
     def close(self) -> None:
@@ -377,6 +382,11 @@ def _frame_channels(frame: AudioFrame) -> Float32:
     if not frame.format.is_planar:
         samples = samples.reshape(frame.samples, -1).T
     return to_float(samples)
+
+
+def _silence_like(frame: AudioFrame) -> Float32:
+    """Stands for the sound of a frame that nobody will hear."""
+    return np.zeros((frame.layout.nb_channels, frame.samples), np.float32)
 
 
 def _mp3_states_length(file: BinaryIO) -> bool:

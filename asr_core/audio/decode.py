@@ -38,6 +38,7 @@ _TELEPHONE_HZ = 8_000
 _MS_SAMPLES = SAMPLE_RATE_HZ // 1000
 _TOLERATED_LOSS_S = 0.5  # containers state their length this roughly
 _ALIKE = 0.01  # largest difference between channels that hold the same
+_WARM_UP_S = 2  # of sound before a part: for whole seconds, and for the filter of the resampler
 
 
 class AudioSource:
@@ -58,6 +59,8 @@ class AudioSource:
         self._options = options
         self._limit_samples = int(options.max_duration_s * SAMPLE_RATE_HZ)
         self._skip_samples = options.start_ms * _MS_SAMPLES
+        self._passed_samples = 0  # before the part, neither mixed nor resampled
+        self._passed_hz = 0
         self._consumed = False
         self._stopped = False
         self._alike = options.split and reader.info.channels > 1
@@ -127,13 +130,17 @@ class AudioSource:
         resampler_hz = 0
         for rate_hz, channels in _grouped(self._reader.blocks()):
             decoded_s += channels.shape[1] / rate_hz
+            if not resamplers and self._pass_over(rate_hz, channels.shape[1]):
+                continue
             if resamplers and rate_hz != resampler_hz:
                 yield from self._hand_out([resampler.flush() for resampler in resamplers])
                 resamplers = []
+            lead = 0
             if not resamplers:
                 resamplers = [Resampler(rate_hz) for _ in range(self.channels)]
                 resampler_hz = rate_hz
-            rows = self._rows(_cleaned(channels))
+                lead = self._lead(rate_hz)
+            rows = self._rows(_cleaned(channels))[:, lead:]
             yield from self._hand_out(
                 [resampler.push(row) for resampler, row in zip(resamplers, rows, strict=True)]
             )
@@ -142,6 +149,29 @@ class AudioSource:
         else:
             yield from self._hand_out([resampler.flush() for resampler in resamplers])
         self._account_for_end(decoded_s)
+
+    def _pass_over(self, rate_hz: int, samples: int) -> bool:
+        """Whether a block lies so far before the part that nothing of it is heard in it."""
+        behind = self._passed_samples + samples
+        if rate_hz != (self._passed_hz or rate_hz):
+            return False
+        if behind * 1000 > (self._options.start_ms - _WARM_UP_S * 1000) * rate_hz:
+            return False
+        self._passed_samples, self._passed_hz = behind, rate_hz
+        return True
+
+    def _lead(self, rate_hz: int) -> int:
+        """Samples to leave out of the first block that is resampled, after those passed over.
+
+        The resampler has to begin where a sample of 16 kHz lies in the whole recording: at a whole
+        second, or where the rate changes, since it begins anew there in any case.
+        """
+        if not self._passed_samples:
+            return 0
+        lead = -self._passed_samples % rate_hz if rate_hz == self._passed_hz else 0
+        before = self._passed_samples + lead
+        self._skip_samples -= round(before * SAMPLE_RATE_HZ / self._passed_hz)
+        return lead
 
     def _rows(self, channels: Float32) -> Float32:
         """As many rows as the blocks have; a stream may change its channels on the way."""

@@ -14,6 +14,7 @@ import soundfile
 
 from asr_core.audio.decode import DecodeOptions, open_audio, probe
 from asr_core.errors import AudioDecodeError, UsageError
+from tests.unit.audio.encoders import Track, encode_tracks
 from tests.unit.audio.recordings import SPEECH, encode, encode_video, speech_path, sweep
 
 
@@ -462,3 +463,27 @@ def test_a_part_sounds_as_it_does_in_the_whole(tmp_path, start_ms, end_ms):
         assert source.info.duration_ms == (end_ms or 12_000) - start_ms
     end = None if end_ms is None else end_ms * 16
     np.testing.assert_array_equal(part, whole[start_ms * 16 : end])
+
+
+@pytest.mark.parametrize("start_ms", [2_999, 31_001, 47_777, 63_500])
+@pytest.mark.parametrize("kind", ["mp3", "m4a", "flac", "wav"])
+def test_what_lies_far_before_a_part_is_passed_over_and_changes_nothing(
+    tmp_path: Path, sample: Path, kind: str, start_ms: int
+) -> None:
+    """Rates that are no multiple of 16 kHz, and channels of which one is wired the wrong way."""
+    said, _ = soundfile.read(sample, dtype="float32", frames=20 * 16_000)
+    said = np.tile(said, 4)
+    wrong = np.concatenate([said[: len(said) // 2], -0.8 * said[len(said) // 2 :]])
+    path = tmp_path / f"long.{kind}"
+    if kind in ("flac", "wav"):
+        soundfile.write(path, np.stack([said, wrong], axis=1), 22_050)
+    else:
+        codec, muxer = {"mp3": ("libmp3lame", "mp3"), "m4a": ("aac", "mp4")}[kind]
+        path.write_bytes(encode_tracks(muxer, [Track(np.stack([said, wrong]), 22_050, codec)]))
+    whole, _ = decode(path)
+    end_ms = start_ms + 2_500
+    with open_audio(path, options=DecodeOptions(start_ms=start_ms, end_ms=end_ms)) as source:
+        part = np.concatenate([np.zeros(0, np.float32), *source.blocks()])
+    expected = whole[start_ms * 16 : end_ms * 16]
+    assert part.shape == expected.shape
+    np.testing.assert_allclose(part, expected, atol=1e-6)
