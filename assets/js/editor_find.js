@@ -25,7 +25,7 @@
       this.query = el("input", { type: "search", class: "tl-field", "aria-label": t("find.query"), placeholder: t("find.query"), autocomplete: "off", spellcheck: "false",
         oninput: (event) => event.isComposing || this.later(), oncompositionend: () => this.later(), onkeydown: (event) => this.key(event) });
       this.count = el("span", { class: "tl-muted tl-find-count", role: "status" });
-      this.exact = el("input", { type: "checkbox", onchange: () => this.search() });
+      this.exact = el("input", { type: "checkbox", class: "tl-pick", onchange: () => this.search() });
       this.replacement = el("input", { type: "text", class: "tl-field", "aria-label": t("find.replacement"), placeholder: t("find.replacement"), autocomplete: "off", spellcheck: "false",
         oninput: () => this.hidePreview(), onkeydown: (event) => this.replaceKey(event) });
       this.previewButton = button("find.preview", () => this.preview());

@@ -42,7 +42,7 @@
       this.root = el("section", { class: "tl-box tl-key-sheet", role: "dialog", "aria-label": t("keys"), hidden: true, tabindex: -1 },
         el("div", { class: "tl-find-row" }, el("strong", { text: t("keys") }), el("span", { class: "tl-space" }),
           el("button", { type: "button", class: "tl-icon", text: "×", "aria-label": t("close"), title: t("close"), onclick: () => this.toggle(false) })),
-        el("table", { class: "tl-table tl-key-table" },
+        el("table", { class: "tl-key-table" },
           el("thead", {}, el("tr", {}, el("th", {}), el("th", { text: t("keys.typing") }), el("th", { text: t("keys.row") }))),
           el("tbody", {}, ...SHEET.map(([key, typing, row]) => el("tr", {}, el("th", { scope: "row", text: t(key) }), cell(typing), cell(row))))));
       this.host.root.addEventListener("keydown", (event) => this.key(event));

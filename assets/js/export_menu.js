@@ -53,7 +53,7 @@
     }
 
     check(name, usual) {
-      const field = el("input", { type: "checkbox" });
+      const field = el("input", { type: "checkbox", class: "tl-pick" });
       field.checked = this.kept[name] ?? usual;
       return field;
     }

@@ -189,6 +189,31 @@ def test_a_note_that_cannot_be_saved_stays(served, visit, tmp_path):
     expect(about.locator(".tl-about-text")).to_have_text("下周核对")
 
 
+TICK = "(box) => getComputedStyle(box, '::after').borderLeftColor"
+
+
+def test_what_opens_on_a_phone_is_seen_whole(served, visit, tmp_path):
+    name = "手机.wav"
+    add(served, tmp_path, name)
+    page = visit(served.url, size=(390, 844)).page
+    panel = open_editor(page, name)
+    for opener, opened in (
+        (page.locator(".tl-history-menu summary"), page.locator(".tl-history-menu .tl-popover")),
+        (panel.locator(".tl-drop summary"), panel.locator(".tl-drop .tl-popover")),
+    ):
+        opener.click()
+        box = opened.bounding_box()
+        assert min(box["x"], box["y"]) >= 0
+        assert box["x"] + box["width"] <= 390
+        assert box["y"] + box["height"] <= 844
+        opener.click()
+    panel.get_by_role("button", name="快捷键").click()
+    sheet = panel.locator(".tl-key-sheet")
+    expect(sheet.get_by_role("columnheader", name="打字时")).to_be_visible()
+    expect(panel.locator("[data-option=speakers] input")).to_be_checked()
+    assert panel.locator("[data-option=speakers] input").evaluate(TICK) == "rgb(255, 255, 255)"
+
+
 def test_choices_of_both_export_menus_are_kept(served, visit, tmp_path):
     name = "导出选项.wav"
     add(served, tmp_path, name)
