@@ -8,6 +8,7 @@ from typing import Any
 from tests.browser.chromium import playwright_api
 
 expect = playwright_api().expect
+expect.set_options(timeout=15_000)  # on a machine that is busy with other tests too
 
 PATIENCE_MS = 240_000
 """Limit for anything that waits for the model."""
