@@ -33,10 +33,11 @@ def build_history_tab(page: Page) -> tuple[gr.HTML, gr.HTML]:
     sifted = build_component("history_answers", "history-sifted", target="history-rows")
     taken = build_component("history_answers", "history-taken", target="history-rows")
     exports = Exports()
-    # Only the newest of the lists that are asked for while one is on its way is looked up.
-    newest = quiet(trigger_mode="always_last")
-    rows.look(guarded_answer(page, handlers.look), None, rows, **newest)
-    rows.sift(guarded_answer(page, handlers.sift), None, sifted, **newest)
+    # The list asks for one answer at a time itself. Gradio's own way of taking the newest forgets a
+    # question that comes between an answer and its end.
+    each = quiet(trigger_mode="multiple")
+    rows.look(guarded_answer(page, handlers.look), None, rows, **each)
+    rows.sift(guarded_answer(page, handlers.sift), None, sifted, **each)
     rows.act(guarded_answer(page, handlers.act), None, answers, **queued(trigger_mode="multiple"))
     rows.stop(guarded_answer(page, exports.stop), None, None, **quiet())
     many = queued(trigger_mode="multiple", concurrency_limit=_EXPORTS)
