@@ -283,7 +283,9 @@ def test_an_archive_is_gone_on_with_after_a_restart(tmp_path: Path) -> None:
         assert [item.path for item in office.items(batch)] == [
             *("a/丙.wav", "a/乙.wav", "a/甲.wav"),
         ]
-        assert sorted(office.read) == sorted(["甲", "甲", "乙", "丙"])
+        # The first job of 甲 may have ended before the file is taken again: then its text serves.
+        assert sorted(set(office.read)) == sorted(["甲", "乙", "丙"])
+        assert len(office.read) in (3, 4)
 
 
 def test_a_bad_archive_is_refused_before_anything_is_kept(office: Office, tmp_path: Path) -> None:
