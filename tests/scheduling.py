@@ -1,7 +1,7 @@
 """How two processes share the tests. A pytest plugin.
 
-A browser leaves half of two cores idle, and two browsers would ask for more than there is: one
-process drives the browser, the other takes the rest file by file, and both end with the rest.
+A browser leaves some of two cores idle, and two browsers would ask for more than there is: one
+process begins with all tests of the browser, the other with the rest, file by file.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ui.tabs.evaluate import build_evaluate_tab
 from ui.tabs.file import build_file_tab
 from ui.tabs.history import build_history_tab
 from ui.tabs.models import ModelPickers
-from ui.tabs.parts import queued
+from ui.tabs.parts import EACH, queued
 from ui.tabs.system import build_header, build_system_tab
 from ui.theme import TingluTheme
 
@@ -107,7 +107,7 @@ def build_app(engine: Engine, settings: Settings) -> Any:
             with gr.Tab(label("tab_system"), id="system", render_children=True) as system:
                 build_system_tab(page, system, pickers)
         rows, timer = table
-        jump = queued(trigger_mode="always_last")
+        jump = queued(trigger_mode=EACH)
         opened = [tabs, transcript, about]
         rows.open_row(guarded_event(page, history_tab.jump), None, opened, **jump)
         others.open_batch(guarded_event(page, batch_tab.jump), None, [tabs, rows, timer], **jump)

@@ -210,6 +210,32 @@ def test_many_at_once(application, visit, tmp_path):
         assert engine.facets().deleted == 0
 
 
+def test_each_question_of_the_list_has_an_answer_of_its_own(served, visit):
+    """Also one that is asked while another is on its way."""
+    page = visit(served.url).page
+    search(page, "")
+    page.evaluate(
+        """() => {
+            const list = tinglu.find("history-rows");
+            window.answered = [];
+            list.update = (view) => window.answered.push(view.serial);
+            const usual = { query: "", filters: list.filters(), sort: list.sort.value, cursor: "" };
+            window.ask = (serial) => list.trigger("look", { ...usual, serial });
+        }"""
+    )
+    held, released = [], []
+    page.route(
+        "**/run/predict", lambda route: route.continue_() if released else held.append(route)
+    )
+    with page.expect_request(lambda request: "9001" in (request.post_data or "")):
+        page.evaluate("window.ask(9001)")
+    page.evaluate("window.ask(9002)")
+    released.append(True)
+    for route in held:
+        route.continue_()
+    page.wait_for_function("[9001, 9002].every((serial) => window.answered.includes(serial))")
+
+
 def test_a_long_export_is_waited_for_as_long_as_it_brings_news(served, visit):
     page = visit(served.url).page
     search(page, "")

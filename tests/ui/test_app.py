@@ -59,6 +59,14 @@ def test_polling_never_waits_in_the_queue(demo):
     assert not any(fn.queue for fn in ticks)
 
 
+def test_no_event_with_data_of_its_own_waits_for_another(demo):
+    """Gradio would send the data of the other once more."""
+    waiting = [fn for fn in demo.fns.values() if fn.trigger_mode == "always_last"]
+    assert waiting
+    assert {name for fn in waiting for _, name in fn.targets} <= {"change", "select"}
+    assert all(fn.inputs for fn in waiting)
+
+
 def test_queue_rests_while_nothing_waits(demo):
     assert "sleep_when_free" in type(demo._queue).start_processing.__code__.co_names
     assert 0.01 <= demo._queue.sleep_when_free <= 0.05

@@ -13,6 +13,7 @@ from ui.handlers import batch as handlers
 from ui.i18n import label
 from ui.tabs.models import ModelPickers
 from ui.tabs.parts import (
+    EACH,
     POLL_S,
     build_choice,
     build_component,
@@ -57,7 +58,7 @@ def build_batch_tab(
     timer = gr.Timer(POLL_S, active=False)
     _wire_form(page, demo, form, [rows, timer, form.files])
     _wire_rows(page, demo, tab, rows, timer)
-    many = queued(trigger_mode="multiple")
+    many = queued(trigger_mode=EACH)
     rows.archive(guarded_event(page, handlers.archive), None, carrier, **queued())
     rows.export_row(guarded_event(page, handlers.export_row), None, carrier, **many)
     return rows, timer
@@ -149,7 +150,7 @@ def _wire_form(page: Page, demo: gr.Blocks, form: _Form, outputs: list[Any]) -> 
     turn = f"(origin) => {{ tinglu.origin('{FORM}', origin); }}"
     form.origin.change(None, form.origin, None, js=turn, api_visibility="private")
     browse = guarded_event(page, handlers.browse)
-    form.folders.browse(browse, None, form.folders, **queued(trigger_mode="always_last"))
+    form.folders.browse(browse, None, form.folders, **queued(trigger_mode=EACH))
     demo.load(guarded(page, handlers.first_folder), None, form.folders, **quiet())
 
 
@@ -164,5 +165,5 @@ def _wire_rows(page: Page, demo: gr.Blocks, tab: gr.Tab, rows: gr.HTML, timer: g
     tab.select(poll, known, shown, js=count, **quiet())
     rows.show_batch(guarded_event(page, handlers.show), None, shown, **quiet())
     rows.batch_act(guarded_event(page, handlers.act), None, shown, **queued())
-    many = queued(trigger_mode="multiple")
+    many = queued(trigger_mode=EACH)
     rows.row_act(guarded_event(page, handlers.act_on_row), None, shown, **many)

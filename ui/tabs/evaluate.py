@@ -12,8 +12,8 @@ from ui.handlers import evaluate as handlers
 from ui.i18n import label
 from ui.tabs.parts import build_choice, build_component, queued, quiet
 
-_WAIT = "(...values) => { tinglu.find('evaluate-result').wait(true); return values; }"
-_DONE = "() => tinglu.find('evaluate-result').wait(false)"
+_WAIT = "(...values) => { tinglu.find('evaluate-result')?.wait(true); return values; }"
+_DONE = "() => tinglu.find('evaluate-result')?.wait(false)"
 
 
 @dataclass(frozen=True, slots=True)

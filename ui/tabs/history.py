@@ -8,7 +8,7 @@ from ui import view
 from ui.guard import Page, guarded_answer, guarded_event, guarded_stream
 from ui.handlers import history as handlers
 from ui.handlers.history_many import Exports
-from ui.tabs.parts import build_component, build_transcript_panel, queued, quiet
+from ui.tabs.parts import EACH, build_component, build_transcript_panel, queued, quiet
 
 _EXPORTS = 2  # at once; each reads every text that it writes
 
@@ -33,14 +33,12 @@ def build_history_tab(page: Page) -> tuple[gr.HTML, gr.HTML]:
     sifted = build_component("history_answers", "history-sifted", target="history-rows")
     taken = build_component("history_answers", "history-taken", target="history-rows")
     exports = Exports()
-    # The list asks for one answer at a time itself. Gradio's own way of taking the newest forgets a
-    # question that comes between an answer and its end.
-    each = quiet(trigger_mode="multiple")
-    rows.look(guarded_answer(page, handlers.look), None, rows, **each)
-    rows.sift(guarded_answer(page, handlers.sift), None, sifted, **each)
-    rows.act(guarded_answer(page, handlers.act), None, answers, **queued(trigger_mode="multiple"))
+    # The list asks for one answer at a time itself.
+    rows.look(guarded_answer(page, handlers.look), None, rows, **quiet(trigger_mode=EACH))
+    rows.sift(guarded_answer(page, handlers.sift), None, sifted, **quiet(trigger_mode=EACH))
+    rows.act(guarded_answer(page, handlers.act), None, answers, **queued(trigger_mode=EACH))
     rows.stop(guarded_answer(page, exports.stop), None, None, **quiet())
-    many = queued(trigger_mode="multiple", concurrency_limit=_EXPORTS)
+    many = queued(trigger_mode=EACH, concurrency_limit=_EXPORTS)
     rows.take(guarded_stream(page, exports.write), None, taken, **many)
     rows.open_entry(guarded_event(page, handlers.open_entry), None, panel, **queued())
     return panel, about

@@ -21,6 +21,10 @@ _TRACKS = 9  # audio tracks offered for a video
 POLL_S = 1.0
 """How often a running job is asked for news."""
 
+EACH = "multiple"
+"""Trigger mode of events that carry data of their own. With ``always_last`` Gradio sends those of
+the event that was on its way once more, instead of those of the one that waited for it."""
+
 
 def quiet(**more: Any) -> dict[str, Any]:
     """Arguments of an event that runs beside the queue and shows no spinner."""
@@ -175,7 +179,7 @@ def build_transcript_panel(page: Page, name: str, *, empty: str, follows: bool =
     transcript.export_as(guarded_event(page, common.export_as), None, carrier, **queued())
     transcript.clip(guarded_event(page, common.clip), None, carrier, **queued())
     # A visitor may open the next recording while an earlier one is still being decoded.
-    many = queued(trigger_mode="multiple")
+    many = queued(trigger_mode=EACH)
     transcript.playback(guarded_event(page, common.playback), None, carrier, **many)
     outline = guarded_event(page, common.outline)
     transcript.outline(outline, None, waves, **many, concurrency_limit=_OUTLINES)
