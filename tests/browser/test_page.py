@@ -185,7 +185,7 @@ def test_ten_hours_scroll_inside_their_card(served, visit):
     page = visit(served.url).page
     open_entry(page, "十小时.wav")
     expect(lines(page, "history").first).to_have_attribute("aria-setsize", str(LONG_LINES))
-    # What is edited comes after the text, and draws the lines anew.
+    # The tools, which come after the text, move the lines.
     expect(page.locator("#history-transcript .tl-editable")).to_be_visible()
     inside = page.locator("#history-transcript .tl-lines")
     assert inside.evaluate("box => box.scrollHeight > box.clientHeight")
