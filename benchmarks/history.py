@@ -12,6 +12,7 @@ and the commonest characters. With ``--keep`` the history stays in a folder and 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import resource
@@ -26,6 +27,7 @@ import sqlite_utils
 
 from asr_core.engine import HistoryFilters, HistorySelection, HistorySort, JobState
 from asr_core.export.many import ManyExport
+from asr_core.export.progress import ExportProgress
 from asr_core.store import search
 from asr_core.store.archive import Archive
 from asr_core.store.database import Database
@@ -73,18 +75,22 @@ def _falling(count: int) -> np.ndarray:
 
 
 def fill(database: Database, count: int) -> None:
-    """Write a history of so many recordings, without their sound."""
+    """Write recordings, without their sound, until the history has so many."""
     chance = random.Random(11)  # noqa: S311
-    every = iter(enumerate(texts(count), 1))
+    present = database.read(lambda db: db["recordings"].count)
+    every = itertools.islice(enumerate(texts(count), 1), present, None)
 
     def fill_some(db: sqlite_utils.Database) -> bool:
-        for _, (number, text) in zip(range(1_000), every, strict=False):
+        some = [*itertools.islice(every, 1_000)]
+        for number, text in some:
             _write(db, number, text, chance)
-        return number < count
+        return bool(some)
 
     def add_tags(db: sqlite_utils.Database) -> None:
         for tag in TAGS:
-            db.execute("INSERT INTO tags (name, key) VALUES (?, ?)", [tag, search.fold(tag)])
+            db.execute(
+                "INSERT OR IGNORE INTO tags (name, key) VALUES (?, ?)", [tag, search.fold(tag)]
+            )
 
     database.write(add_tags)
     while database.write(fill_some):
@@ -216,17 +222,34 @@ def _paged(archive: Archive, query: str) -> Iterator[Times]:
         yield _timed(turn)
 
 
+class _MemoryByTenths:
+    """Resident memory of this process as an export passes each tenth of the work."""
+
+    def __init__(self) -> None:
+        self.tenths: dict[int, float] = {}
+
+    def note(self, progress: ExportProgress) -> None:
+        tenth = 10 * progress.done // max(progress.total, 1)
+        if tenth not in self.tenths:
+            pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+            self.tenths[tenth] = pages * resource.getpagesize() / 2**20
+
+
 def measure_export(archive: Archive, folder: Path) -> None:
     """Time and memory of writing everything out."""
-    print("what\ttranscripts\tseconds\tMB\tpeak memory MB")
+    print("what\ttranscripts\tseconds\tMB\tpeak memory MB\tmemory MB after each tenth")
     for kind, formats in (("jsonl", ()), ("csv", ()), ("zip", ("txt", "srt"))):
         target = folder / f"all.{kind}"
+        memory = _MemoryByTenths()
         start = time.perf_counter()
-        result = ManyExport(archive, kind, formats).write(HistorySelection(), target)
-        seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        size = result.size_bytes / 1e6
-        print(f"{kind}\t{result.written}\t{seconds:.1f}\t{size:.0f}\t{peak:.0f}", flush=True)
+        many = ManyExport(archive, kind, formats)
+        result = many.write(HistorySelection(), target, on_progress=memory.note)
+        cells = [time.perf_counter() - start, result.size_bytes / 1e6]
+        cells += [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]
+        tenths = " ".join(f"{megabytes:.0f}" for megabytes in memory.tenths.values())
+        print(
+            kind, result.written, *(f"{cell:.0f}" for cell in cells), tenths, sep="\t", flush=True
+        )
         target.unlink()
 
 
@@ -240,12 +263,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         path = folder / "history.db"
-        is_new = not path.exists()
         with closing(Database(path)) as database:
-            if is_new:
-                start = time.perf_counter()
-                fill(database, arguments.count)
-                print(f"made {arguments.count} in {time.perf_counter() - start:.0f} s", flush=True)
+            start = time.perf_counter()
+            fill(database, arguments.count)
+            print(f"{arguments.count} transcripts after {time.perf_counter() - start:.0f} s")
             print(f"database {path.stat().st_size / 1e6:.0f} MB")
             archive = Archive(database, folder / "recordings")
             measure(archive, arguments.rounds)

@@ -100,6 +100,11 @@ def register(
         help=f"graphs that ONNX Runtime executes; '' for none (default: {','.join(ON_CPU)})",
     )
     _add_machine(parser)
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="make files besides that give what each block computes, for convert verify",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, do nothing")
     parser.set_defaults(run=functools.partial(_convert, steps=steps))
 
@@ -165,6 +170,7 @@ def _options(arguments: argparse.Namespace) -> OmOptions:
         precision=arguments.precision,
         on_cpu=arguments.cpu,
         host_cpu=arguments.host_cpu or (_KUNPENG if arguments.soc else here),
+        layers=arguments.layers,
     )
 
 

@@ -13,8 +13,10 @@ from asr_core.errors import ConvertError, ManifestError, SettingsError
 from asr_core.evaluation.forms import MOST_POINTS, RateChange, rate_change
 from asr_core.evaluation.manifest import Sample, read_manifest
 from asr_core.messages import describe, message
+from asr_core.models.ascend_plan import layered
 from asr_core.models.convert_target import UNFINISHED
 from asr_core.models.graph_folder import GRAPHS_FILE, read_graph_manifest
+from asr_core.networks.graphs import LAYERED
 from asr_core.parity.compare import (
     DEVICE_LIMITS,
     EXACT_DEVICE_LIMITS,
@@ -32,6 +34,7 @@ from asr_core.parity.sources import (
     open_originals,
     open_source,
 )
+from asr_core.runtime.ascend_manifest import ENDING
 from asr_core.settings import Settings
 
 _MOST_THREADS = 8
@@ -43,7 +46,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
         "Run the OM files of a folder on the device and compare them, graph by graph, with the "
-        "ONNX files that they were made of; with a list of recordings, the error rates too. The "
+        "ONNX files that they were made of, and block by block where convert om --layers made "
+        "files for that; with a list of recordings, the error rates too. The "
         f"exit code is 0 if all is within the limits (error rate: {MOST_POINTS:g} points), 1 if "
         "not."
     )
@@ -152,7 +156,10 @@ def _fault(comparison: Comparison, folder: Path, locale: str) -> list[str]:
     graph = first.name.partition(".")[0] if first else ""
     if graph not in graphs:
         return []
-    return [message("verify.graph", locale, graph=graph, file=graphs[graph].file)]
+    lines = [message("verify.graph", locale, graph=graph, file=graphs[graph].file)]
+    if graph in LAYERED and graphs[graph].file.endswith(ENDING) and layered(graph) not in graphs:
+        lines.append(message("verify.layers", locale, graph=graph))
+    return lines
 
 
 def _rates(change: RateChange | None, locale: str) -> list[str]:

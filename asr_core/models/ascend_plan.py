@@ -6,6 +6,7 @@ blanks in some of them, so it is run inside the folder.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from asr_core.errors import ConvertError
 from asr_core.models.convert_files import FILTERED_WORDS, LISTENED_WORDS
 from asr_core.networks.graph_axes import BATCH, FRAMES, TOKENS, WORD_TOKENS, WORDS, GraphAxes
-from asr_core.networks.graphs import EMBED, FILTER, TIMES
+from asr_core.networks.graphs import EMBED, FILTER, LAYERED, TIMES
 from asr_core.runtime.ascend_manifest import DYNAMIC, GEARS, MODES, STATIC, Sizes
 
 FP16, FP32, MIXED = "fp16", "fp32", "mixed"
@@ -49,6 +50,8 @@ class OmOptions:
         precision: one of :data:`PRECISIONS`.
         on_cpu: graphs that stay ONNX files.
         host_cpu: of the machine that the files are for; ``none`` leaves it to ``atc``.
+        layers: whether there is, for each graph of blocks, another file that gives what each
+            block computes; see :func:`layered`.
     """
 
     soc: str
@@ -58,6 +61,7 @@ class OmOptions:
     precision: str = FP16
     on_cpu: tuple[str, ...] = ON_CPU
     host_cpu: str = "aarch64"
+    layers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,14 @@ class OmJob:
         name: of the OM, without its ending.
         sizes: of the free axes: one entry, or one a gear.
         arguments: of ``atc``.
+        shows_layers: whether it gives what each block computes.
     """
 
     graph: str
     name: str
     sizes: tuple[Sizes, ...]
     arguments: tuple[str, ...]
+    shows_layers: bool = False
 
     @property
     def file(self) -> str:
@@ -158,7 +164,27 @@ def plan(graphs: Mapping[str, GraphAxes], options: OmOptions) -> tuple[OmJob, ..
         for sizes in groups:
             name = _named(graph, sizes[0]) if options.shapes == STATIC else graph
             jobs.append(OmJob(graph, name, sizes, _arguments(graph, name, axes, sizes, options)))
+        if shows_layers(graph, options):
+            jobs.append(_layers_job(graph, axes, buckets[-1], options))
     return tuple(jobs)
+
+
+def layered(graph: str) -> str:
+    """The name of a graph in the form that gives what each block computes."""
+    return f"{graph}.layers"
+
+
+def shows_layers(graph: str, options: OmOptions) -> bool:
+    """Whether a graph is converted in that form, too."""
+    return options.layers and graph in LAYERED and graph not in options.on_cpu
+
+
+def _layers_job(graph: str, axes: GraphAxes, largest: Sizes, options: OmOptions) -> OmJob:
+    """One size that takes whatever the others take: speed does not count."""
+    sizes = ({axis: 1 if axis == axes.batch else size for axis, size in largest.items()},)
+    own = dataclasses.replace(options, shapes=STATIC, layers=False)
+    arguments = _arguments(graph, layered(graph), axes, sizes, own)
+    return OmJob(graph, layered(graph), sizes, arguments, shows_layers=True)
 
 
 def bucket_grid(graph: str, axes: GraphAxes, options: OmOptions) -> list[Sizes]:
@@ -218,6 +244,9 @@ def _arguments(
         free = [axis for tensor in axes.inputs for axis in tensor.axes if isinstance(axis, str)]
         gears = [",".join(str(one[axis]) for axis in free) for one in sizes]
         arguments.append(f"--dynamic_dims={';'.join(gears)}")
+    if shows_layers(graph, options):
+        # The graph has outputs for its blocks as well, which would keep operators from fusing.
+        arguments.append(f"--out_nodes={';'.join(tensor.name for tensor in axes.outputs)}")
     arguments += [
         f"--soc_version={options.soc}",
         f"--precision_mode_v2={_PRECISION_FLAGS[options.precision]}",

@@ -8,6 +8,7 @@ the folder was copied to, and then the manifests. What stops on the way leaves w
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -28,7 +29,9 @@ from asr_core.models.ascend_plan import (
     OmOptions,
     keep_file,
     keeps,
+    layered,
     plan,
+    shows_layers,
 )
 from asr_core.models.ascend_script import (
     BUSY,
@@ -63,17 +66,27 @@ from asr_core.models.graph_folder import (
     is_graph_folder,
     read_graph_folder,
 )
+from asr_core.models.graph_taps import describe_taps, tap_graph
 from asr_core.models.offers import ASCEND, ONNX
 from asr_core.models.onnx_file import write_onnx
 from asr_core.models.selftest import write_selftest
-from asr_core.networks.config import read_paraformer_config
-from asr_core.networks.graph_axes import GraphAxes, paraformer_axes
-from asr_core.runtime.ascend_manifest import ENDING, OmFile, OmGraph, om_document, read_om_graph
+from asr_core.networks.config import ParaformerConfig, read_paraformer_config
+from asr_core.networks.graph_axes import GraphAxes, block_output, paraformer_axes
+from asr_core.runtime.ascend_manifest import (
+    ENDING,
+    STATIC,
+    OmFile,
+    OmGraph,
+    OmTensor,
+    om_document,
+    read_om_graph,
+)
 from asr_core.runtime.funasr import CHECKPOINT_FILES, CONFIG_FILE, SPEECH_FILES, find_files
 from asr_core.runtime.npu_smi import read_npus, read_soc
 
-_SPACE = 2.5
-"""Disk space by that of the source: graphs in single precision, and OM files."""
+_SPACE, _SPACE_OF_LAYERS = 2.5, 1.0
+"""Disk space by that of the source: graphs in single precision and OM files, and those of layers,
+each of which has its weights, too."""
 
 _TESTED_FRAMES = 48
 
@@ -156,10 +169,11 @@ def prepare_om(
     """
     jobs = planned(source, options)
     require_apart(source, target)
-    needed = int(_SPACE * sum(path.stat().st_size for path in source.iterdir() if path.is_file()))
+    space = _SPACE + (_SPACE_OF_LAYERS if options.layers else 0)
+    needed = int(space * sum(path.stat().st_size for path in source.iterdir() if path.is_file()))
     with new_folder(target, needed, replace=replace) as work:
         graphs = _graphs(source, work, on_step)
-        _Maker(graphs, work, options, _axes(source)).write(jobs, locale)
+        _Maker(graphs, work, options, _config(source)).write(jobs, locale)
         frames = min(_TESTED_FRAMES, max(options.frames))
         write_selftest(work, graphs.path, frames=frames, threads=threads)
         if graphs.path != source:
@@ -249,6 +263,10 @@ def _failed(folder: Path, name: str, code: int) -> ConvertError:
 
 
 def _axes(source: Path) -> Mapping[str, GraphAxes]:
+    return paraformer_axes(_config(source))
+
+
+def _config(source: Path) -> ParaformerConfig:
     if (source / CONFIG_FILE).is_file() and (family := family_of(source)) is not None:
         raise ConvertError(
             f"{source} is a {family.name}, which stays on the CPU",
@@ -259,7 +277,7 @@ def _axes(source: Path) -> Mapping[str, GraphAxes]:
     networks = (GRAPHS_FILE,) if is_graph_folder(source) else CHECKPOINT_FILES
     find_files(source, [*((name,) for name in SPEECH_FILES), networks], source.name)
     folder = open_folder(source, name=source.name, graphs=False)
-    return paraformer_axes(read_paraformer_config(source / CONFIG_FILE, len(folder.tokens)))
+    return read_paraformer_config(source / CONFIG_FILE, len(folder.tokens))
 
 
 def _graphs(source: Path, work: Path, on_step: StepSink | None) -> GraphFolder:
@@ -288,12 +306,13 @@ class _Maker:
         graphs: GraphFolder,
         work: Path,
         options: OmOptions,
-        axes: Mapping[str, GraphAxes],
+        config: ParaformerConfig,
     ) -> None:
         self._graphs = graphs
         self._work = work
         self._options = options
-        self._axes = axes
+        self._config = config
+        self._axes = paraformer_axes(config)
 
     def write(self, jobs: Sequence[OmJob], locale: str) -> None:
         copy_small_files(self._graphs.path, self._work, SMALL_FILES)
@@ -302,13 +321,18 @@ class _Maker:
         for graph, axes in self._axes.items():
             own = [job for job in jobs if job.graph == graph]
             path = self._work / f"{graph}.onnx"
-            self._write_graph(graph, path, axes, device=bool(own))
-            if own:
-                manifests.append(f"{graph}{ENDING}")
-                entries[graph] = GraphFile(manifests[-1], "", 0)
-                self._write_om_manifest(graph, own, sha256_of(path))
-            else:
+            layers = self._write_graph(graph, path, axes, device=bool(own))
+            if not own:
                 entries[graph] = graph_file(path)
+                continue
+            inner = [job for job in own if job.shows_layers]
+            made = [self._om_graph(graph, [job for job in own if job not in inner])]
+            if inner:
+                made.append(self._layers_graph(graph, inner, layers))
+            for one in made:
+                manifests.append(f"{one.graph}{ENDING}")
+                entries[one.graph] = GraphFile(manifests[-1], "", 0)
+                self._write_om_manifest(one, sha256_of(path))
         weights = tuple(GraphFile(job.file, "", 0) for job in jobs)
         self._write_graph_manifest(entries, weights)
         if self._options.precision == MIXED:
@@ -316,40 +340,61 @@ class _Maker:
         text = script(jobs, [*manifests, GRAPHS_FILE], locale)
         (self._work / SCRIPT_FILE).write_text(text, encoding="utf-8")
 
-    def _write_graph(self, graph: str, path: Path, axes: GraphAxes, *, device: bool) -> None:
-        """A graph for ``atc``, or as it is for the CPU; its weights lie in it if they can."""
+    def _write_graph(
+        self, graph: str, path: Path, axes: GraphAxes, *, device: bool
+    ) -> tuple[OmTensor, ...]:
+        """A graph for ``atc``, or as it is for the CPU; its weights lie in it if they can.
+
+        Returns:
+            The layers that it gives behind its outputs.
+        """
         import onnx
 
         model = onnx.load(self._graphs.file(graph))
+        layers: dict[str, OmTensor] = {}
         if device:
             half = self._options.precision != FP32
             kept = prepare(model, graph, axes, half=half)
             if keeps(graph, self._options.precision):
                 names = "".join(f"{name}\n" for name in kept)
                 (self._work / keep_file(graph)).write_text(names, encoding="utf-8")
+            if shows_layers(graph, self._options):
+                layers = {
+                    output: block_output(self._config, graph, name)
+                    for output, name in tap_graph(model, graph).items()
+                }
+                describe_taps(model, layers)
         write_onnx(model, path)
+        return tuple(layers.values())
 
-    def _write_om_manifest(self, graph: str, jobs: Sequence[OmJob], source_sha256: str) -> None:
+    def _om_graph(self, graph: str, jobs: Sequence[OmJob]) -> OmGraph:
         axes = self._axes[graph]
-        files = tuple(OmFile(job.file, "", 0, job.sizes) for job in jobs)
-        document = om_document(
-            OmGraph(
-                folder=self._work,
-                graph=graph,
-                mode=self._options.shapes,
-                soc=self._options.soc,
-                cann=CANN,
-                precision=self._options.precision,
-                source_sha256=source_sha256,
-                batch=axes.batch,
-                inputs=axes.inputs,
-                outputs=axes.outputs,
-                files=files,
-            )
+        return OmGraph(
+            folder=self._work,
+            graph=graph,
+            mode=self._options.shapes,
+            soc=self._options.soc,
+            cann=CANN,
+            precision=self._options.precision,
+            source_sha256="",
+            batch=axes.batch,
+            inputs=axes.inputs,
+            outputs=axes.outputs,
+            files=tuple(OmFile(job.file, "", 0, job.sizes) for job in jobs),
         )
+
+    def _layers_graph(
+        self, graph: str, jobs: Sequence[OmJob], layers: Sequence[OmTensor]
+    ) -> OmGraph:
+        plain = self._om_graph(graph, jobs)
+        outputs = (*plain.outputs, *layers)
+        return dataclasses.replace(plain, graph=layered(graph), mode=STATIC, outputs=outputs)
+
+    def _write_om_manifest(self, graph: OmGraph, source_sha256: str) -> None:
+        document = om_document(dataclasses.replace(graph, source_sha256=source_sha256))
         for entry in document["files"]:
             entry.update(marks(entry["file"]))
-        self._write_json(f"{graph}{ENDING}{UNFINISHED}", document)
+        self._write_json(f"{graph.graph}{ENDING}{UNFINISHED}", document)
 
     def _write_graph_manifest(
         self, entries: Mapping[str, GraphFile], weights: tuple[GraphFile, ...]

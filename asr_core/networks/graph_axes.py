@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asr_core.networks.config import ParaformerConfig
-from asr_core.networks.graphs import EMBED, paraformer_graphs
+from asr_core.networks.graphs import EMBED, ENCODE, paraformer_graphs
 from asr_core.runtime.ascend_manifest import Axis, OmTensor
 from asr_core.runtime.session import TensorSpec
 
@@ -74,6 +74,18 @@ def paraformer_axes(config: ParaformerConfig) -> Mapping[str, GraphAxes]:
         )
         graphs[name] = GraphAxes(inputs, outputs, batch)
     return graphs
+
+
+def block_output(config: ParaformerConfig, graph: str, name: str) -> OmTensor:
+    """What a block of a graph gives.
+
+    Args:
+        config: of the model.
+        graph: one of :data:`asr_core.networks.graphs.LAYERED`.
+        name: of the block.
+    """
+    times = FRAMES if graph == ENCODE else TOKENS
+    return OmTensor(name, "float32", (BATCH, 1, times, config.encoder.width))
 
 
 def _named(spec: TensorSpec, batch: str, times: Mapping[str, str]) -> OmTensor:

@@ -18,6 +18,9 @@ from asr_core.runtime.session import TensorSpec
 ENCODE, DECODE, TIMES = "encode", "decode", "times"
 EMBED, BIAS, FILTER = "embed", "bias", "filter"
 
+LAYERED = (ENCODE, DECODE, BIAS, FILTER)
+"""Those that are made of blocks."""
+
 _LONGEST_PERIOD = 10_000.0
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from asr_core.errors import DeviceError, UsageError
 from asr_core.models.funasr_folder import FunasrFolder
+from asr_core.models.graph_taps import tap_funasr_graph
 from asr_core.parity.graphs import results_of, tokens_of
 from asr_core.parity.onnx import tapped_session
 from asr_core.parity.probe import EXACT, Call, Inputs, Stages
-from asr_core.parity.taps import tap_funasr_graph
 from asr_core.recognizers.paraformer_onnx import OnnxParaformer
 from asr_core.results import ModelInfo
 from asr_core.runtime.session import Array, Float32

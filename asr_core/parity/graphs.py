@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +76,7 @@ class GraphProbe:
     Args:
         backend: recognizes with recorders of ``calls``.
         calls: where those enter their runs.
-        taps: what is to be seen of each graph.
+        taps: what is to be seen of each graph, blocks first.
         precision: of the graphs.
         no_bias: number of the token that means none of the hotwords.
     """
@@ -84,7 +85,7 @@ class GraphProbe:
         self,
         backend: ParaformerBackend,
         calls: list[Call],
-        taps: Mapping[str, Tap],
+        taps: Mapping[str, Sequence[Tap]],
         *,
         precision: str,
         no_bias: int,
@@ -121,18 +122,21 @@ class GraphProbe:
 
     def close(self) -> None:
         self._backend.close()
-        for tap in self._taps.values():
+        for tap in itertools.chain(*self._taps.values()):
             tap.session.close()
 
     def _layers(self, call: Call, own: Sequence[Call]) -> Mapping[str, Array]:
         """Blocks first, in their order, then what the graph gives."""
-        tap = self._taps.get(call.graph)
-        if tap is None or not fits(tap.session, call.inputs):
-            return {}
-        # A run of our own may have given all of it already.
-        is_own = any(call is one for one in own) and tap.layers.keys() <= call.outputs.keys()
-        outputs = call.outputs if is_own else run_fitted(tap.session, call.inputs)
-        return {layer: outputs[name] for name, layer in tap.layers.items()}
+        found: dict[str, Array] = {}
+        for tap in self._taps.get(call.graph, ()):
+            if fits(tap.session, call.inputs):
+                # A run of our own may have given all of it already.
+                is_own = (
+                    any(call is one for one in own) and tap.layers.keys() <= call.outputs.keys()
+                )
+                outputs = call.outputs if is_own else run_fitted(tap.session, call.inputs)
+                found |= {layer: outputs[name] for name, layer in tap.layers.items()}
+        return found
 
 
 def fits(session: Session, inputs: Mapping[str, Array]) -> bool:

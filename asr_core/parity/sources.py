@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from asr_core.errors import AsrError, ModelIntegrityError, SettingsError
+from asr_core.models.ascend_plan import layered
 from asr_core.models.files import sha256_of
 from asr_core.models.funasr_folder import (
     NETWORK_FILES,
@@ -21,6 +22,7 @@ from asr_core.models.graph_folder import (
     is_graph_folder,
     read_graph_manifest,
 )
+from asr_core.models.graph_taps import tap_graph
 from asr_core.models.offers import ASCEND, AUTO, MINDSPORE, ONNX, Form, find_offer
 from asr_core.networks.config import read_paraformer_config
 from asr_core.networks.graphs import ENCODE, GraphShape, paraformer_graphs
@@ -29,7 +31,6 @@ from asr_core.parity.exported import ExportedProbe
 from asr_core.parity.graphs import GraphProbe, Recorder, Tap
 from asr_core.parity.onnx import tapped_session
 from asr_core.parity.probe import EXACT, Call, Probe
-from asr_core.parity.taps import tap_graph
 from asr_core.recognizers.paraformer_ascend import open_ascend_graphs
 from asr_core.recognizers.paraformer_graphs import Batching, GraphParaformer
 from asr_core.recognizers.tokenizer import MAX_HOTWORDS
@@ -47,9 +48,6 @@ _ROWS = 64
 
 _EXPORTED_WORDS = 49
 """Of a longer list FunASR's exported graph keeps the 51 best, without a place for none of them."""
-
-_RUNS = {"bias": ("embeds", "hidden")}
-"""Graphs whose blocks run once for each of these inputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +108,8 @@ def open_source(path: Path, *, threads: int, frames: int | None = None) -> Sourc
 def open_device(path: Path, *, index: int, threads: int, runtime: AclRuntime = ACL) -> Source:
     """Open graphs for Ascend on a device; of each graph its results are seen.
 
+    Of graphs of which the folder has a form that gives what blocks compute, these are seen, too.
+
     Args:
         path: a converted folder.
         index: of the device.
@@ -120,15 +120,23 @@ def open_device(path: Path, *, index: int, threads: int, runtime: AclRuntime = A
         As :func:`asr_core.recognizers.paraformer_ascend.open_ascend_paraformer`.
     """
     name = path.resolve().name
+    inner = _layered(path, name)
     graphs = open_ascend_graphs(
-        path, name=name, index=index, threads=threads, runtime=runtime, cann=cann_version()
+        path,
+        name=name,
+        index=index,
+        threads=threads,
+        runtime=runtime,
+        cann=cann_version(),
+        further=[layered(graph) for graph in inner],
     )
-    taps = _plain_taps(graphs.files, graphs.sessions)
     info = ModelInfo(name=name, backend=f"{ASCEND} {graphs.precision}", device=f"npu:{index}")
     try:
+        blocks = {graph: graphs.further[layered(graph)] for graph in inner}
+        taps = _taps(graphs.files, graphs.sessions, blocks)
         return _source(graphs.files, graphs.sessions, taps, info, graphs.precision, graphs.batching)
     except AsrError:
-        for session in graphs.sessions.values():
+        for session in (*graphs.further.values(), *graphs.sessions.values()):
             session.close()
         raise
 
@@ -146,21 +154,30 @@ def open_originals(path: Path, *, threads: int) -> Source:
     """
     name = path.resolve().name
     manifest = read_graph_manifest(path, name)
-    absent = [f"{graph}.onnx" for graph in manifest.graphs if not _original(path, graph).is_file()]
+    inner = _layered(path, name)
+    entries = {
+        graph: entry for graph, entry in manifest.graphs.items() if graph not in map(layered, inner)
+    }
+    absent = [f"{graph}.onnx" for graph in entries if not _original(path, graph).is_file()]
     if absent:
         raise missing(path, absent, name)
-    for graph, entry in manifest.graphs.items():
+    for graph, entry in entries.items():
         if entry.file.endswith(ENDING):
             made_of = read_om_graph(path / entry.file, name).source_sha256
             if sha256_of(_original(path, graph)) != made_of:
                 problem = f"is not what {entry.file} was made of"
                 raise damaged_graph(_original(path, graph), name, problem)
     files = open_folder(path, name=name, graphs=False)
-    sessions = {
-        graph: OnnxSession(_original(path, graph), threads=threads) for graph in manifest.graphs
-    }
+    sessions = {graph: OnnxSession(_original(path, graph), threads=threads) for graph in entries}
     info = ModelInfo(name=name, backend=f"{ONNX} {EXACT}", device="cpu")
-    return _source(files, sessions, _plain_taps(files, sessions), info, EXACT)
+    taps = _taps(files, sessions, {graph: sessions[graph] for graph in inner})
+    return _source(files, sessions, taps, info, EXACT)
+
+
+def _layered(path: Path, name: str) -> tuple[str, ...]:
+    """Graphs of a converted folder of which there is a form that gives what blocks compute."""
+    graphs = read_graph_manifest(path, name).graphs if is_graph_folder(path) else ()
+    return tuple(graph for graph in graphs if layered(graph) in graphs)
 
 
 def _original(path: Path, graph: str) -> Path:
@@ -203,10 +220,10 @@ def _open_graphs(manifest: GraphFolder, name: str, threads: int, frames: int | N
         raise _no_such_size(manifest, frames)
     taps = {}
     for graph, shape in shapes.items():
-        tap = partial(tap_graph, runs=_RUNS.get(graph, ()))
+        tap = partial(tap_graph, graph=graph)
         path = manifest.file(sizes.get(graph, graph))
         session, layers = tapped_session(path, tap, name=name, threads=threads)
-        taps[graph] = Tap(session, layers | _outputs(shape))
+        taps[graph] = (Tap(session, layers | _outputs(shape)),)
     sessions = {graph: OnnxSession(manifest.file(graph), threads=threads) for graph in shapes}
     info = ModelInfo(name=name, backend=f"onnxruntime {manifest.precision}", device="cpu")
     return _source(files, sessions, taps, info, manifest.precision)
@@ -238,7 +255,7 @@ def _open_checkpoint(path: Path, checkpoint: Path, name: str, threads: int) -> S
         outputs = _outputs(shape)
         names = [spec.name for spec in sessions[graph].output_specs]
         blocks = {layer: layer for layer in names if layer not in outputs}
-        taps[graph] = Tap(sessions[graph], blocks | outputs)
+        taps[graph] = (Tap(sessions[graph], blocks | outputs),)
     info = ModelInfo(name=name, backend=f"mindspore {EXACT}", device="cpu")
     return _source(files, sessions, taps, info, EXACT)
 
@@ -246,7 +263,7 @@ def _open_checkpoint(path: Path, checkpoint: Path, name: str, threads: int) -> S
 def _source(
     files: FunasrFolder,
     sessions: Mapping[str, Session],
-    taps: Mapping[str, Tap],
+    taps: Mapping[str, Sequence[Tap]],
     info: ModelInfo,
     precision: str,
     batching: Batching | None = None,
@@ -266,9 +283,21 @@ def _source(
     return Source(probe, files, backend.max_hotword_tokens, max_frames=batching.frames)
 
 
-def _plain_taps(files: FunasrFolder, sessions: Mapping[str, Session]) -> dict[str, Tap]:
-    """Only what graphs give is to be seen."""
-    return {graph: Tap(sessions[graph], _outputs(shape)) for graph, shape in _shapes(files).items()}
+def _taps(
+    files: FunasrFolder, sessions: Mapping[str, Session], inner: Mapping[str, Session]
+) -> dict[str, tuple[Tap, ...]]:
+    """What graphs give is to be seen, and what their blocks give that have such a form."""
+    taps: dict[str, tuple[Tap, ...]] = {}
+    for graph, shape in _shapes(files).items():
+        outputs = _outputs(shape)
+        plain = Tap(sessions[graph], outputs)
+        if graph not in inner:
+            taps[graph] = (plain,)
+            continue
+        names = [spec.name for spec in inner[graph].output_specs]
+        blocks = {name: name for name in names if name not in outputs}
+        taps[graph] = (Tap(inner[graph], blocks), plain)
+    return taps
 
 
 def _shapes(files: FunasrFolder) -> dict[str, GraphShape]:

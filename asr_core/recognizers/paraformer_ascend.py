@@ -38,6 +38,7 @@ class AscendGraphs:
         config: sizes of the networks.
         precision: of the folder.
         sessions: by the names of the graphs; the last one that is closed closes the device.
+        further: those that were asked for besides.
         batching: how segments share runs.
     """
 
@@ -45,6 +46,7 @@ class AscendGraphs:
     config: ParaformerConfig
     precision: str
     sessions: Mapping[str, Session]
+    further: Mapping[str, Session]
     batching: Batching
 
 
@@ -111,20 +113,27 @@ def open_ascend_graphs(
     runtime: AclRuntime = ACL,
     cann: str = _UNKNOWN,
     cores: Collection[int] = (),
+    further: Collection[str] = (),
 ) -> AscendGraphs:
-    """The graphs of :func:`open_ascend_paraformer` without what runs between them."""
+    """The graphs of :func:`open_ascend_paraformer` without what runs between them.
+
+    Args:
+        further: names of other graphs of the folder that are opened on the same device.
+    """
     offer = find_offer(path, name, ASCEND)
     files = open_folder(path, name=name, graphs=False)
     config = read_paraformer_config(path / CONFIG_FILE, len(files.tokens))
     if offer.graphs is None:
         raise damaged_graph(path / GRAPHS_FILE, name, "holds no graphs for Ascend devices")
     models, others = _files(offer.graphs, config, name)
+    besides = {graph: read_om_graph(offer.graphs.file(graph), name) for graph in further}
     limits = _limits(models)
     sessions: dict[str, Session] = {}
     try:
         for graph, file in others.items():
             sessions[graph] = OnnxSession(file, threads=threads)
-        sessions |= open_sessions(index, models, runtime=runtime, cann=cann, cores=cores)
+        every = models | besides
+        sessions |= open_sessions(index, every, runtime=runtime, cann=cann, cores=cores)
     except BaseException:
         for session in sessions.values():
             session.close()
@@ -135,7 +144,8 @@ def open_ascend_graphs(
         frames=limits.get(FRAMES, 0),
         word_tokens=limits.get(WORD_TOKENS, 0),
     )
-    return AscendGraphs(files, config, offer.precision, sessions, batching)
+    seen = {graph: sessions.pop(graph) for graph in besides}
+    return AscendGraphs(files, config, offer.precision, sessions, seen, batching)
 
 
 def _test(path: Path, name: str, graphs: AscendGraphs, device: str) -> None:

@@ -26,6 +26,7 @@ OPTIONS = frozenset(
         "input_format",
         "input_shape",
         "dynamic_dims",
+        "out_nodes",
         "soc_version",
         "precision_mode",
         "precision_mode_v2",
@@ -167,7 +168,8 @@ def shapes(text: str) -> dict[str, list[int]]:
 def axes(name: str, shape: list[int], graph: str) -> tuple[om.Axis, ...]:
     """Names for what is not fixed by the graph."""
     first = "words" if graph == "embed" else "batch"
-    free = {0: first, len(shape) - 2: FREE.get(name, "")}
+    inner = "frames" if graph == "encode" else "tokens"  # of what a block gives
+    free = {0: first, len(shape) - 2: FREE.get(name, inner)}
     if name in ("us_alphas", "tokens"):
         free = {0: first, 1: FREE[name]}
     elif name == "part_counts":
@@ -202,9 +204,19 @@ def header(model: Any, options: dict[str, str], graph: str) -> om.Header:
     sizes, mode = sizes_of(free, options)
     widths = output_widths(options["model"], inputs, sizes[0], kinds)
     outputs = tuple(
-        om.Tensor(name, kinds[name], axes(name, shape, graph)) for name, shape in widths.items()
+        om.Tensor(name, kinds[name], axes(name, widths[name], graph))
+        for name in outputs_of(model, options)
     )
     return om.Header(options["soc_version"], mode, inputs, outputs, sizes)
+
+
+def outputs_of(model: Any, options: dict[str, str]) -> list[str]:
+    """Names of what the OM gives; ``out_nodes`` may name outputs of the model, or nodes of it."""
+    present = [value.name for value in model.graph.output]
+    wanted = options["out_nodes"].split(";") if "out_nodes" in options else present
+    if absent := set(wanted) - set(present):
+        refuse("E10018", f"out_nodes: the simulation wants outputs, not {sorted(absent)}")
+    return wanted
 
 
 def sizes_of(

@@ -391,8 +391,8 @@ def test_a_killed_script_takes_atc_with_it(
     assert marker.exists()
 
 
-def spoil(folder: Path, graph: str) -> None:
-    """An OM of the right form whose numbers are others."""
+def spoil(folder: Path, graph: str, *, part: str = "") -> None:
+    """An OM of the right form whose numbers are others, all or those of a part."""
     import numpy as np
     import onnx
     from onnx import numpy_helper
@@ -400,7 +400,7 @@ def spoil(folder: Path, graph: str) -> None:
     header, content = om.read(folder / f"{graph}.om")
     model = onnx.load_from_string(content)
     for tensor in model.graph.initializer:
-        if tensor.name.endswith("weight") and len(tensor.dims) == 2:
+        if tensor.name.endswith("weight") and len(tensor.dims) == 2 and part in tensor.name:
             values = numpy_helper.to_array(tensor)
             noise = np.random.default_rng(0).normal(size=values.shape).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(noise, tensor.name))
@@ -427,7 +427,76 @@ def test_a_spoiled_om_fails_and_its_graph_is_named(
     spoil(folder, graph)
     with simulated():
         assert main(["convert", "verify", str(folder)]) == 1
-    assert f"The fault is in the graph {graph} ({graph}.om.json)" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"The fault is in the graph {graph} ({graph}.om.json)" in shown
+    assert f"in which block of {graph} it lies, convert again with --layers" in shown
+
+
+@pytest.fixture(scope="module")
+def seen(graphs: Path, atc: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With gears, and with files that show what blocks compute."""
+    target = tmp_path_factory.mktemp("seen") / "model"
+    sizes = ["--buckets", "32,64", "--batch", "1,2"]
+    assert convert(graphs, "--output", target, "--soc", SOC, "--atc", atc, "--layers", *sizes) == 0
+    return target
+
+
+def test_layers_are_seen_and_cost_the_recognizer_nothing(
+    seen: Path, expected: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, inner = (read_om_graph(seen / f"encode{name}.om.json", "m") for name in ("", ".layers"))
+    assert [tensor.name for tensor in plain.outputs] == ["encoded", "alphas"]
+    blocks = [tensor.name for tensor in inner.outputs][2:]
+    assert blocks[:2] == ["encoders0.0", "encoders.0"]
+    assert (inner.mode, [dict(sizes) for sizes in inner.files[0].sizes]) == (
+        STATIC,
+        [{"batch": 1, "frames": 64}],
+    )
+    header, _ = om.read(seen / "encode.om")
+    assert [tensor.name for tensor in header.outputs] == ["encoded", "alphas"]
+    assert read_graph_folder(seen, "m").damaged() == ()
+    capsys.readouterr()
+    with simulated():
+        assert on_device(seen) == expected
+        assert main(["convert", "verify", str(seen)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    stages = [line.split()[0] for line in lines if line.startswith(("encode.", "bias.", "decode."))]
+    every = [f"encode.{name}" for name in blocks]
+    assert stages[: len(every) + 2] == [*every, "encode.encoded", "encode.alphas"]
+    assert {"decode.decoders.0", "bias.embeds.decoders.0", "bias.hidden.decoders.0"} < {*stages}
+
+
+def test_the_spoiled_block_is_named(
+    seen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(seen, tmp_path / "spoiled"))
+    spoil(folder, "encode.layers", part="encoders.0.feed_forward")
+    with simulated():
+        assert main(["convert", "verify", str(folder)]) == 1
+    shown = capsys.readouterr().out
+    assert "encode.encoders.0" in next(line for line in shown.splitlines() if "first" in line)
+    assert "The fault is in the graph encode (encode.om.json)" in shown
+    assert "--layers" not in shown
+
+
+@pytest.mark.parametrize("shapes", [STATIC, GEARS, DYNAMIC])
+def test_each_graph_of_blocks_has_one_more_file_for_its_layers(
+    source: Path, capsys: pytest.CaptureFixture[str], shapes: str
+) -> None:
+    arguments = ["--dry-run", "--soc", SOC, "--shapes", shapes, "--batch", "4,8"]
+    assert convert(source, *arguments) == 0
+    before = capsys.readouterr().out.splitlines()
+    assert convert(source, *arguments, "--layers") == 0
+    lines = capsys.readouterr().out.splitlines()
+    inner = [line for line in lines if ".layers" in line]
+    assert [line.split("--output=making/")[1].split()[0] for line in inner] == [
+        f"{graph}.layers" for graph in ("encode", "decode", "bias", "filter")
+    ]
+    assert "'--input_shape=features:1,1,512,560;" in inner[0]
+    assert not any("dynamic_dims" in line or "out_nodes" in line for line in inner)
+    plain = [line for line in lines if line not in inner]
+    assert all("--out_nodes=" in line for line in plain)
+    assert [re.sub(r"'?--out_nodes=\S+ ", "", line) for line in plain] == before
 
 
 def manifest_of(folder: Path, texts: Sequence[str]) -> Path:

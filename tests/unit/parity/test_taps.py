@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from asr_core.models.graph_taps import tap_funasr_graph, tap_graph
 from asr_core.parity.graphs import fits, rows_of, run_fitted
 from asr_core.parity.onnx import tapped_session
 from asr_core.parity.probe import Call
-from asr_core.parity.taps import tap_funasr_graph, tap_graph
 from asr_core.runtime.session import Array, TensorSpec, check_inputs
 from tests.golden.paraformer_files import PLAIN
 
@@ -74,7 +75,9 @@ def test_own_blocks(normalize: Any, tmp_path: Path) -> None:
     path = tmp_path / "graph.onnx"
     onnx.save(network(normalize), path)
     before = path.read_bytes()
-    session, layers = tapped_session(path, tap_graph, name="model", threads=1)
+    session, layers = tapped_session(
+        path, partial(tap_graph, graph="encode"), name="model", threads=1
+    )
     assert list(layers.values()) == ["encoders0.0", "encoders.0"]
     features = np.random.default_rng(0).normal(size=(3, WIDTH)).astype(np.float32)
     found = session.run({"features": features})
@@ -104,7 +107,7 @@ def test_another_graph_has_none() -> None:
     node = helper.make_node("Relu", ["x"], ["y"], "relu")
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
     model = helper.make_model(helper.make_graph([node], "other", values[:1], values[1:]))
-    assert tap_graph(model) == tap_funasr_graph(model) == {}
+    assert tap_graph(model, "times") == tap_funasr_graph(model) == {}
     assert [value.name for value in model.graph.output] == ["y"]
 
 

@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from asr_core.networks.graphs import BIAS
+from asr_core.runtime.ascend_manifest import OmTensor
+
 _BLOCK = r"(?P<block>(?:encoders0|encoders|decoders|decoders2|decoders3)\.\d+)"
 _OWN_NORM = re.compile(rf"(?:^|\.)(?:{_BLOCK}\.norm1|(?P<last>after_norm))\.weight$")
 _FUNASR_NORM = re.compile(
@@ -25,20 +28,24 @@ _FUNASR_VALUES = {
 }
 """Nodes that PyTorch's exporter names after FunASR's modules, and the stages that they give."""
 
+_RUNS = {BIAS: ("embeds", "hidden")}
+"""Graphs whose blocks run once for each of these inputs."""
+
 _NORMALIZED_SUM = 3
 """Which output of SkipLayerNormalization is the sum that it normalizes."""
 
 
-def tap_graph(model: Any, runs: Sequence[str] = ()) -> dict[str, str]:
+def tap_graph(model: Any, graph: str) -> dict[str, str]:
     """Give a graph of ours outputs for its blocks, in place.
 
     Args:
         model: an ``onnx.ModelProto``.
-        runs: inputs, where the blocks run once for each of these.
+        graph: its name.
 
     Returns:
         Layers by the names of their outputs, in the order of the blocks.
     """
+    runs = _RUNS.get(graph, ())
     producers = _producers(model)
     origins = _origins(model, runs) if runs else {}
     sites: dict[str, list[tuple[str, str]]] = {run: [] for run in (runs or ("",))}
@@ -55,6 +62,26 @@ def tap_graph(model: Any, runs: Sequence[str] = ()) -> dict[str, str]:
             taps[tensor] = f"{run}.{block}" if run else block
     _add_outputs(model, taps)
     return taps
+
+
+def describe_taps(model: Any, taps: Mapping[str, OmTensor]) -> None:
+    """Give outputs the names and shapes of the layers that they show, in place.
+
+    Args:
+        model: an ``onnx.ModelProto``.
+        taps: layers by the names of outputs.
+    """
+    from onnx import TensorProto, helper
+
+    for value in model.graph.output:
+        if value.name in taps:
+            layer = taps[value.name]
+            shown = helper.make_tensor_value_info(layer.name, TensorProto.FLOAT, layer.axes)
+            value.CopyFrom(shown)
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            for place, name in enumerate(names):
+                names[place] = taps[name].name if name in taps else name
 
 
 def tap_funasr_graph(model: Any) -> dict[str, str]:
