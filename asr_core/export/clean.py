@@ -15,7 +15,9 @@ def one_line(text: str) -> str:
 
     Runs of such characters and of spaces become one space; both ends are trimmed.
     """
-    return " ".join("".join(_printable(char) for char in text).split())
+    if not text.isprintable():
+        text = "".join(_printable(char) for char in text)
+    return " ".join(text.split())
 
 
 def _printable(char: str) -> str:

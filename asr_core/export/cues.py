@@ -7,6 +7,7 @@ talk at once have cues at once.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -57,6 +58,7 @@ class _Atom:
     Attributes:
         shown: text and mark as they stand behind the atom before, with a space where one belongs.
         width: of ``shown``.
+        size: width of text and mark, wherever they stand.
     """
 
     text: str
@@ -65,6 +67,7 @@ class _Atom:
     end_ms: int
     shown: str = ""
     width: float = 0.0
+    size: float = 0.0
 
 
 def build_cues(
@@ -126,7 +129,12 @@ def _joined(atoms: Sequence[_Atom]) -> list[_Atom]:
     for atom in atoms:
         shown = join_text(((last, ""), (atom.text, atom.mark)))[len(last) :]
         last = shown[-1:] or last
-        joined.append(replace(atom, shown=shown, width=text_width(shown)))
+        joined.append(
+            _Atom(
+                *(atom.text, atom.mark, atom.start_ms, atom.end_ms, shown, text_width(shown)),
+                text_width(atom.text + atom.mark),
+            )
+        )
     return joined
 
 
@@ -174,13 +182,9 @@ def _best_break(atoms: Sequence[_Atom], cuts: Sequence[int]) -> int:
 
     Cuts that leave less than a quarter on one side are taken only when there is no other.
     """
-    widths = [text_width(atom.text + atom.mark) for atom in atoms]
-    total = sum(widths) or 1.0
-    left = 0.0
-    shares = [0.0]
-    for width in widths:
-        left += width
-        shares.append(left / total)
+    lefts = [*itertools.accumulate((atom.size for atom in atoms), initial=0.0)]
+    total = lefts[-1] or 1.0
+    shares = [left / total for left in lefts]
     middle = [cut for cut in cuts if 0.25 <= shares[cut] <= 0.75]
 
     def quality(cut: int) -> tuple[int, int, float]:

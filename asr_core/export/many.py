@@ -13,7 +13,6 @@ import io
 import json
 import os
 import time
-import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +27,7 @@ from asr_core.export.naming import Named, name_file
 from asr_core.export.options import ExportOptions, shown
 from asr_core.export.progress import ExportProgress, ExportResult, ManyKind
 from asr_core.export.registry import FORMATS, export
+from asr_core.export.taken_names import TakenNames
 from asr_core.export.zip_stream import ZipStream
 from asr_core.messages import LOCALES
 from asr_core.results import Transcript
@@ -187,8 +187,7 @@ class _Bundle:
         self._formats = formats
         self._options = options
         self._locale = locale
-        self._last: dict[int, int] = {}  # hash of a name to the last number that it was given
-        self._taken: set[int] = set()
+        self._taken = TakenNames()
 
     def add(self, entry: HistoryEntry, transcript: Transcript) -> None:
         created = _created(entry)
@@ -216,24 +215,20 @@ class _Bundle:
 
     def discard(self) -> None:
         self._zip.discard()
+        self._taken.close()
 
     def _free(self, named: Named) -> int:
         """The first number with which no file of the recording has a name that is taken."""
-        first = self._keys(named, 1)[0]
-        number = self._last.get(first, 0) + 1
-        while True:
-            keys = self._keys(named, number)
-            if self._taken.isdisjoint(keys):
-                break
+        first = self._names(named, 1)[0]
+        number = self._taken.last(first) + 1
+        while self._taken.any_taken(names := self._names(named, number)):
             number += 1
-        self._last[first] = number
-        self._taken.update(keys)
+        self._taken.take(names, first, number)
         return number
 
-    def _keys(self, named: Named, number: int) -> list[int]:
+    def _names(self, named: Named, number: int) -> list[str]:
         extensions = [FORMATS[name].extension for name in self._formats]
-        names = [name_file(self._options.name, named, one, number) for one in extensions]
-        return [hash(unicodedata.normalize("NFKC", name).casefold()) for name in names]
+        return [name_file(self._options.name, named, one, number) for one in extensions]
 
 
 class _CsvRows:

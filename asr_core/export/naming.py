@@ -14,6 +14,7 @@ _MAX_NAME_BYTES = 255
 _LEAST_NAME_BYTES = 24
 """A recording's name keeps this much in a template that leaves it less room."""
 _EMPTY = "transcript"
+_FORBIDDEN = frozenset('<>:"|?*/\\')
 _JOINER, _NON_JOINER = "\u200d", "\u200c"
 _SUFFIX = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,5}$")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?")
@@ -44,7 +45,9 @@ def file_stem(original_name: str) -> str:
 
 def clean_name(text: str) -> str:
     """A text without what Windows forbids, control and invisible characters."""
-    return "".join(char for char in text if _allowed(char)).strip(" .")
+    if not text.isprintable() or not _FORBIDDEN.isdisjoint(text):
+        text = "".join(char for char in text if _allowed(char))
+    return text.strip(" .")
 
 
 def name_file(template: str, named: Named, extension: str, number: int = 1) -> str:
@@ -134,7 +137,7 @@ def _extends(char: str) -> bool:
 
 
 def _allowed(char: str) -> bool:
-    if char in '<>:"|?*/\\':
+    if char in _FORBIDDEN:
         return False
     if char in (_JOINER, _NON_JOINER):  # part of how emoji, Persian and Indian scripts are written
         return True

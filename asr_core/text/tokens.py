@@ -6,6 +6,7 @@ or models.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import unicodedata
@@ -66,7 +67,12 @@ def is_wide(char: str) -> bool:
 
 def text_width(text: str) -> float:
     """Length in Chinese characters: a full-width character counts 1, any other 0.5."""
-    return sum(1.0 if is_wide(char) or char in "“”‘’…—·" else 0.5 for char in text)
+    return sum(map(_width, text))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _width(char: str) -> float:
+    return 1.0 if is_wide(char) or char in "“”‘’…—·" else 0.5
 
 
 def tokens_from_pieces(pieces: Sequence[TimedPiece]) -> tuple[Token, ...]:
