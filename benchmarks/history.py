@@ -78,6 +78,8 @@ def fill(database: Database, count: int) -> None:
     """Write recordings, without their sound, until the history has so many."""
     chance = random.Random(11)  # noqa: S311
     present = database.read(lambda db: db["recordings"].count)
+    if present >= count:
+        return
     every = itertools.islice(enumerate(texts(count), 1), present, None)
 
     def fill_some(db: sqlite_utils.Database) -> bool:

@@ -2,7 +2,8 @@
 
 A page is found in one of two ways. What is known to be few – a rare query, a narrow filter – is
 collected and put in order. All else is dense enough to be met soon on a walk along the index of
-the order that is asked for.
+the order that is asked for; on the way the index of grams tells what may contain a query, or, where
+nearly everything does, the texts themselves.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ from asr_core.store.rows import to_json
 
 FEW = 2_000
 """Up to this many are collected, and counted where they are the hits of a query."""
+
+FEW_READ = 500
+"""The same where the text of each hit has to be read to be sure."""
+
+SPARSE = 20_000
+"""Up to this many hits of a query are looked up in the index of grams during a walk: finding all of
+them takes less time than reading the texts between two of them."""
 
 _MANY_DATED = 20_000
 """Up to this many are collected that are of the days that a query names."""
@@ -54,6 +62,11 @@ class Wanted:
     def words(self) -> str:
         """The query as it is compared."""
         return search.fold(self.query.strip())
+
+    @property
+    def few(self) -> int:
+        """Hits up to which all are collected."""
+        return min(FEW, FEW_READ) if len(self.words) > search.LONGEST_GRAM else FEW
 
     @property
     def mark(self) -> str:
@@ -137,18 +150,17 @@ def _narrowest(filters: HistoryFilters, values: _Values) -> str:
 def _containing(db: sqlite_utils.Database, words: str, numbers: Sequence[int]) -> list[int]:
     """Those of some recordings that contain a query."""
     values: _Values = {"numbers": to_json([*numbers])}
+    join, condition = _having(db, words, values)
     sql = (
         "SELECT r.number FROM json_each(:numbers) AS known"  # noqa: S608 - our words
-        " CROSS JOIN recordings r ON r.number = known.value"
-        " CROSS JOIN search_texts s ON s.number = r.number"
-        f" WHERE {_contains(db, words, values)}"
+        f" CROSS JOIN recordings r ON r.number = known.value{join} WHERE {condition}"
     )
     return [row[0] for row in db.execute(sql, values)]
 
 
 def _by_query(db: sqlite_utils.Database, wanted: Wanted) -> list[int] | None:
     """What contains the query and passes the filters, if that is few."""
-    values: _Values = {"few": FEW + 1, "terms": search.match(wanted.words)}
+    values: _Values = {"few": wanted.few + 1, "terms": search.match(wanted.words)}
     where = _conditions(wanted.filters, values)
     source = "search_grams CROSS JOIN recordings r ON r.number = search_grams.rowid"
     if len(wanted.words) > search.LONGEST_GRAM:
@@ -162,7 +174,7 @@ def _by_query(db: sqlite_utils.Database, wanted: Wanted) -> list[int] | None:
     found = {row[0] for row in db.execute(sql, values)}
     dates = _dated(db, wanted.words, values)
     if not dates:
-        return list(found) if len(found) <= FEW else None
+        return list(found) if len(found) <= wanted.few else None
     scope = "" if wanted.filters.deleted else "INDEXED BY recordings_time"
     values["many"] = _MANY_DATED + 1
     sql = (
@@ -170,7 +182,7 @@ def _by_query(db: sqlite_utils.Database, wanted: Wanted) -> list[int] | None:
         f" WHERE {_conditions(wanted.filters, values)} AND ({dates}) LIMIT :many"
     )
     dated = {row[0] for row in db.execute(sql, values)}
-    is_few = len(found) <= FEW and len(dated) <= _MANY_DATED
+    is_few = len(found) <= wanted.few and len(dated) <= _MANY_DATED
     return list(found | dated) if is_few else None
 
 
@@ -193,8 +205,9 @@ def _page(
         source = f"recordings r {scope}"
         where = _conditions(wanted.filters, values)
         if wanted.words:
-            source += " CROSS JOIN search_texts s ON s.number = r.number"
-            where += f" AND {_contains(db, wanted.words, values)}"
+            join, condition = _having(db, wanted.words, values)
+            source += join
+            where += f" AND {condition}"
     start = _started(wanted, cursor)
     if start is not None:
         values |= {"key": start[0], "number": start[1]}
@@ -212,7 +225,7 @@ def _count(
     if few is not None:
         return len(few), True
     if wanted.words:
-        return FEW, False
+        return wanted.few, False
     values: _Values = {}
     source = _narrowest(wanted.filters, values)
     where = _conditions(wanted.filters, values)
@@ -257,11 +270,39 @@ def _conditions(filters: HistoryFilters, values: _Values) -> str:
 _CONTAINS = "(instr(s.text, :words) OR instr(s.name, :words) OR instr(s.facts, :words))"
 
 
+def _having(db: sqlite_utils.Database, words: str, values: _Values) -> tuple[str, str]:
+    """What to join rows ``r`` with, and the condition that one contains a query."""
+    if _is_sparse(db, words):
+        return "", _indexed(db, words, values)
+    return " CROSS JOIN search_texts s ON s.number = r.number", _contains(db, words, values)
+
+
 def _contains(db: sqlite_utils.Database, words: str, values: _Values) -> str:
     """The condition that a row ``r`` with its texts ``s`` contains a query."""
     values["words"] = words
     dates = _dated(db, words, values)
     return f"({_CONTAINS} OR {dates})" if dates else _CONTAINS
+
+
+def _is_sparse(db: sqlite_utils.Database, words: str) -> bool:
+    """Whether the index has few enough candidates for a query."""
+    sql = (
+        "SELECT count(*) FROM"
+        " (SELECT 1 FROM search_grams WHERE search_grams MATCH :terms LIMIT :sparse)"
+    )
+    values = {"terms": search.match(words), "sparse": SPARSE + 1}
+    return bool(db.execute(sql, values).fetchone()[0] <= SPARSE)
+
+
+def _indexed(db: sqlite_utils.Database, words: str, values: _Values) -> str:
+    """As :func:`_contains` without ``s``; texts are read only of what the index names."""
+    values["terms"] = search.match(words)
+    found = "r.number IN (SELECT rowid FROM search_grams WHERE search_grams MATCH :terms)"
+    if len(words) > search.LONGEST_GRAM:
+        values["words"] = words
+        found += f" AND (SELECT {_CONTAINS} FROM search_texts s WHERE s.number = r.number)"  # noqa: S608
+    dates = _dated(db, words, values)
+    return f"(({found}) OR {dates})" if dates else f"({found})"
 
 
 def _dated(db: sqlite_utils.Database, words: str, values: _Values) -> str:

@@ -193,9 +193,13 @@ def _expected(
     return [number for number, _ in found]
 
 
-@pytest.mark.parametrize("few", [finding.FEW, 0], ids=["collected", "walked"])
+@pytest.mark.parametrize(
+    ("few", "sparse"),
+    [(finding.FEW, finding.SPARSE), (0, finding.SPARSE), (0, 0), (finding.FEW, 0)],
+    ids=["collected", "walked by the index", "walked by the texts", "collected by the texts"],
+)
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -209,6 +213,7 @@ def test_pages_hold_exactly_what_contains_the_query_and_passes_the_filters_in_or
     shared: Database,
     archive: Archive,
     few: int,
+    sparse: int,
     items: list[Item],
     query: str,
     filters: HistoryFilters,
@@ -218,6 +223,7 @@ def test_pages_hold_exactly_what_contains_the_query_and_passes_the_filters_in_or
     expected = _expected(items, query, filters, sort)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finding, "FEW", few)
+        patch.setattr(finding, "SPARSE", sparse)
         found: list[int] = []
         cursor = ""
         while True:

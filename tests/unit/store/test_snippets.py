@@ -16,7 +16,8 @@ def test_a_preview_is_short_and_shows_the_hit(before: str, query: str, after: st
     text = before * 5 + query + after * 5
     shown = preview(text, query)
     assert len(shown) <= SNIPPET_CHARS
-    assert query.casefold() in shown.casefold()
+    # Of a hit that is longer than the preview, its beginning.
+    assert query[: SNIPPET_CHARS // 2].casefold() in shown.casefold()
     assert shown.removeprefix("…").removesuffix("…") in text
 
 
