@@ -50,6 +50,7 @@ def _serve(settings: Settings) -> int:
     os.environ["GRADIO_TEMP_DIR"] = str(settings.tmp / "page")
     # Gradio asks its own server whether it is up; a proxy must not take that request.
     os.environ["NO_PROXY"] = f"127.0.0.1,localhost,{os.environ.get('NO_PROXY', '')}"
+    from asr_core.service.metrics import metrics_route
     from ui.address import check_address, page_urls
     from ui.app import build_app, launch_kwargs
 
@@ -57,7 +58,7 @@ def _serve(settings: Settings) -> int:
     with Engine(settings) as engine:
         engine.start()
         demo = build_app(engine, settings)
-        demo.launch(**launch_kwargs(settings), prevent_thread_lock=True)
+        demo.launch(**launch_kwargs(settings, [metrics_route(engine)]), prevent_thread_lock=True)
         sys.stdout.write("".join(f"听录 / Tinglu: {url}\n" for url in page_urls(settings)))
         sys.stdout.flush()
         stop.wait()

@@ -61,7 +61,7 @@ from asr_core.system import SystemInfo, read_system
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.options import POLISHES, TranscribeOptions
 from asr_core.transcription.pipeline import transcribe
-from asr_core.views import EngineStatus, LiveView, ModelStatus
+from asr_core.views import EngineStatus, LiveView, Measures, ModelStatus
 
 __all__ = [
     "CLIP_FORMATS",
@@ -93,6 +93,7 @@ __all__ = [
     "Job",
     "JobState",
     "LiveView",
+    "Measures",
     "ModelStatus",
     "OwnerUse",
     "Root",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import shutil
 import threading
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from asr_core.settings import PUNCTUATIONS, Settings
 from asr_core.shelf import ModelShelf, ShelfModel
 from asr_core.store.history import History
 from asr_core.transcription.scheduler import WorkerState
-from asr_core.views import EngineStatus, ModelStatus
+from asr_core.views import EngineStatus, Measures, ModelStatus
 
 _WORKER_STATES = {
     WorkerState.IDLE: "loading",
@@ -59,6 +60,21 @@ class ModelDoor:
             else {},
             choice=self._equipment.choice(name) if info else None,
             members=self._equipment.devices(name),
+        )
+
+    def measures(self) -> Measures:
+        """What was done and how the machine is; read without waiting for a recognizer."""
+        equipment = self._equipment
+        loaded = equipment.pool.loaded
+        choices = {name: equipment.choice(name) for name in loaded}
+        return Measures(
+            work=equipment.pool.tally.read(),
+            jobs=self._history.job_counts(),
+            loaded=loaded,
+            choices={name: choice for name, choice in choices.items() if choice is not None},
+            members={name: equipment.devices(name) for name in loaded},
+            npus=equipment.npus.report(),
+            disk_free_bytes=shutil.disk_usage(self._settings.home).free,
         )
 
     def check_model(self) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from asr_core.events import Progress
 from asr_core.jobs.model import Job
-from asr_core.results import DeviceChoice, Sentence
+from asr_core.results import DeviceChoice, ModelInfo, Sentence
+from asr_core.runtime.npu_smi import NpuReport
 from asr_core.runtime.pool import MemberStatus
+from asr_core.transcription.tally import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,29 @@ class EngineStatus:
     error_details: dict[str, str]
     choice: DeviceChoice | None = None
     members: tuple[MemberStatus, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What a monitoring system is told.
+
+    Attributes:
+        work: what was recognized since the process started.
+        jobs: how many there are in each state.
+        loaded: recognizers in memory, by the names of their models.
+        choices: why they run where they run.
+        members: Ascend devices that they run on.
+        npus: all Ascend devices of the machine, as they were a moment ago.
+        disk_free_bytes: where the data lies.
+    """
+
+    work: Work
+    jobs: Mapping[str, int]
+    loaded: Mapping[str, ModelInfo]
+    choices: Mapping[str, DeviceChoice]
+    members: Mapping[str, tuple[MemberStatus, ...]]
+    npus: NpuReport
+    disk_free_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from asr_core.engine import Engine
 from asr_core.settings import Settings
@@ -125,8 +127,13 @@ def _remembered(key: str) -> gr.BrowserState:
     return gr.BrowserState("", storage_key=key, secret=key)
 
 
-def launch_kwargs(settings: Settings) -> dict[str, Any]:
-    """Arguments of ``Blocks.launch`` for this installation."""
+def launch_kwargs(settings: Settings, routes: Sequence[BaseRoute] = ()) -> dict[str, Any]:
+    """Arguments of ``Blocks.launch`` for this installation.
+
+    Args:
+        settings: of the installation.
+        routes: that the server has besides those of the page.
+    """
     return {
         "server_name": settings.host,
         "server_port": settings.port,
@@ -135,7 +142,7 @@ def launch_kwargs(settings: Settings) -> dict[str, Any]:
         "favicon_path": ASSETS / "favicon.svg",
         "css_paths": [ASSETS / "css" / f"{name}.css" for name in STYLES],
         "head": build_head(),
-        "app_kwargs": {"middleware": [Middleware(EarlyScript)]},
+        "app_kwargs": {"middleware": [Middleware(EarlyScript)], "routes": [*routes]},
         "theme": TingluTheme(),
         "i18n": build_i18n(),
         "footer_links": [],

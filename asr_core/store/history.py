@@ -166,6 +166,11 @@ class History:
         values = {"batch_id": batch_id, "states": wanted}
         return self._database.read(lambda db: job_rows.find_jobs(db, where, values))
 
+    def job_counts(self) -> dict[str, int]:
+        """How many jobs are in each state; states without jobs are left out."""
+        sql = "SELECT state, count(*) FROM jobs GROUP BY state"
+        return self._database.read(lambda db: dict(db.execute(sql).fetchall()))
+
     def queue_position(self, job_id: str) -> int:
         """1 for the job that runs next in its queue; 0 when it does not wait or is unknown."""
         return self._database.read(lambda db: job_rows.position(db, job_id))

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 
 from asr_core.errors import SessionClosedError
 from asr_core.recognizers.base import Recognizer
+from asr_core.results import ModelInfo
 from asr_core.runtime.memory import give_back_memory
 from asr_core.transcription.cancel import CancelToken
 from asr_core.transcription.scheduler import RecognizerWorker, WorkerState
+from asr_core.transcription.tally import Tally
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +48,15 @@ class RecognizerPool:
     Args:
         load: makes the recognizer of a model; called on that model's owner thread.
         most: models that are loaded at a time.
+
+    Attributes:
+        tally: what was recognized.
     """
 
     def __init__(self, load: Callable[[str], Recognizer], most: int) -> None:
         self._load = load
         self._most = most
+        self.tally = Tally()
         self._turn = threading.Lock()
         self._changed = threading.Condition()
         self._places: OrderedDict[str, _Place] = OrderedDict()  # least recently used first
@@ -96,6 +102,13 @@ class RecognizerPool:
         return place.worker if place and not place.dropped else None
 
     @property
+    def loaded(self) -> dict[str, ModelInfo]:
+        """What the recognizers that are loaded say of themselves, by the names of their models."""
+        with self._changed:
+            infos = {name: place.worker.info for name, place in self._places.items()}
+        return {name: info for name, info in infos.items() if info is not None}
+
+    @property
     def is_busy(self) -> bool:
         """Whether any recognizer is at work."""
         with self._changed:
@@ -134,7 +147,7 @@ class RecognizerPool:
 
     def _take(self, name: str) -> _Place:
         if name not in self._places:
-            worker = RecognizerWorker(lambda: self._load(name), turn=self._turn)
+            worker = RecognizerWorker(lambda: self._load(name), turn=self._turn, tally=self.tally)
             self._places[name] = _Place(worker)
         self._places.move_to_end(name)
         self._places[name].users += 1

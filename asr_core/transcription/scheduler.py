@@ -6,6 +6,7 @@ import enum
 import logging
 import queue
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -15,6 +16,7 @@ from asr_core.audio.segmenter import Segment
 from asr_core.errors import AsrError, InternalError, SessionClosedError
 from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import ModelInfo, Utterance
+from asr_core.transcription.tally import Tally
 
 logger = logging.getLogger(__name__)
 
@@ -44,13 +46,19 @@ class RecognizerWorker:
     Args:
         load: makes the recognizer; called on the owner thread at the first use.
         turn: held while a group is recognized; workers that share it take turns.
+        tally: where what was recognized is entered.
     """
 
     def __init__(
-        self, load: Callable[[], Recognizer], *, turn: threading.Lock | None = None
+        self,
+        load: Callable[[], Recognizer],
+        *,
+        turn: threading.Lock | None = None,
+        tally: Tally | None = None,
     ) -> None:
         self._load = load
         self._turn = turn or threading.Lock()
+        self._tally = tally or Tally()
         self._tasks: queue.Queue[_Task | None] = queue.Queue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -106,7 +114,15 @@ class RecognizerWorker:
 
         def in_turn(recognizer: Recognizer) -> list[Utterance]:
             with self._turn:
-                return recognizer.recognize(segments, options)
+                started_s = time.monotonic()
+                try:
+                    utterances = recognizer.recognize(segments, options)
+                except AsrError:
+                    self._tally.add_failure(recognizer.info)
+                    raise
+                seconds = time.monotonic() - started_s
+                self._tally.add(recognizer.info, segments, utterances, seconds)
+                return utterances
 
         return self._send(in_turn).result() or []
 

@@ -32,6 +32,7 @@ from asr_core.models.selftest import SELFTEST_FILE, write_selftest
 from asr_core.recognizers.npus import NpuOptions
 from asr_core.results import Transcript
 from asr_core.runtime.ascend_acl import AclRuntime
+from asr_core.service.metrics import EngineCollector
 from asr_core.settings import Settings
 from tests.fakes.acl.machine import Machine
 from tests.fakes.ascend_folder import LARGE_SIZES, ascend_folder
@@ -85,6 +86,14 @@ def tokens(transcript: Transcript) -> list[tuple[str, int, int]]:
         for sentence in transcript.sentences
         for token in sentence.tokens
     ]
+
+
+def metrics_of(engine: Engine) -> dict[str, dict[str, float]]:
+    """What a monitoring system is told, by name and device."""
+    told: dict[str, dict[str, float]] = {}
+    for one in (one for family in EngineCollector(engine).collect() for one in family.samples):
+        told.setdefault(one.name, {})[one.labels.get("device", "")] = one.value
+    return told
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +183,7 @@ def test_a_device_that_is_lost_in_the_middle_costs_no_segment(
         with opened(tmp_path, models["npu"], device) as engine:
             made = engine.recognize(long_file, OPTIONS, on_event=on_event)
             status = engine.status()
+            measured = metrics_of(engine)
         assert seen > 3
         assert tokens(made) == tokens(expected[long_file])
         assert made.coverage == expected[long_file].coverage
@@ -183,7 +193,11 @@ def test_a_device_that_is_lost_in_the_middle_costs_no_segment(
         assert sum(dict(made.devices).values()) == segments
         assert made.model.device == ",".join(names)
         assert status.device == ",".join(names)
-        assert [one.losses for one in status.members] == [int(how == "lose"), 0][:count]
+        losses = [int(how == "lose"), 0][:count]
+        assert [one.losses for one in status.members] == losses
+        assert measured["tinglu_segments_total"] == dict(made.devices)
+        assert measured["tinglu_device_losses_total"] == dict(zip(names, losses, strict=True))
+        assert measured["tinglu_device_ready"].keys() == {*names}
 
 
 def test_a_device_that_stays_away_fails_the_job_by_name_and_never_goes_to_the_cpu(

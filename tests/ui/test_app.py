@@ -12,6 +12,7 @@ from pathlib import Path
 import gradio as gr
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from asr_core.engine import Engine
 from asr_core.settings import Settings
@@ -164,6 +165,18 @@ def test_served_page_keeps_other_files_and_run_lists_to_itself(served):
         assert client.get("/gradio_api/file=/etc/passwd").status_code == 403
         assert client.get("/monitoring").status_code == 403
         assert client.get("/gradio_api/runs").status_code == 404
+
+
+def test_metrics_are_served_beside_the_page(served):
+    with httpx.Client(base_url=served.url, trust_env=False) as client:
+        answer = client.get("/metrics")
+        assert client.post("/metrics").status_code == 405
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    found = {family.name: family for family in text_string_to_metric_families(answer.text)}
+    states = {one.labels["state"]: one.value for one in found["tinglu_jobs"].samples}
+    assert states["queued"] == 0
+    assert found["process_resident_memory_bytes"].samples[0].value > 1e7
 
 
 def test_port_in_use_is_told_apart_from_a_wrong_address(served):
