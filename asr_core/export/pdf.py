@@ -1,7 +1,8 @@
 """PDF.
 
 Chinese is written in a font that every PDF reader brings or replaces (STSong-Light), Latin in
-Helvetica, so no font has to be on the machine that writes. Together they hold what GBK holds.
+Helvetica, so no font has to be on the machine that writes. Together they hold what GBK holds, but
+for a few characters that Adobe's table of the font (UniGB-UCS2-H) leaves out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ _HAN, _LATIN = "STSong-Light", "Helvetica"
 _RUNS = re.compile(r"[\x00-\x7f]+|[^\x00-\x7f]+")
 _MISSING = "〓"
 """Stands where the font has no character, as in Chinese print."""
+
+_LEFT_OUT = "·ńňɑɡ\uf979\uf995\uf9e7\uf9f1\ufa0c\ufe31" + "".join(map(chr, range(0xFE33, 0xFE45)))
+"""Of GBK, not in that table: readers draw an empty box for them."""
+
+_STANDS_IN = {"·": "・", "ɑ": "a", "ɡ": "g"}
+"""The font draws the dot of foreign names where Unicode has the Japanese one."""
+
+_BEYOND = "・€¥"
+"""In the table, and not in GBK."""
 
 _PAGE_WIDTH, _PAGE_HEIGHT = 595.28, 841.89  # points: A4
 _MARGIN, _FOOT = 62.0, 34.0
@@ -145,19 +155,21 @@ def _char_width(char: str) -> float:
 
 def _shown(text: str) -> str:
     """One line of characters that the font has."""
-    line = one_line(text)
-    try:
-        line.encode("gbk")
-    except UnicodeEncodeError:
-        return "".join(map(_held, line))
-    return line
+    return "".join(map(_held, one_line(text)))
 
 
 @functools.lru_cache(maxsize=32_768)
 def _held(char: str) -> str:
-    try:
-        char.encode("gbk")
-    except UnicodeEncodeError:
-        # What only shapes the character before it is not missed on its own.
-        return "" if unicodedata.category(char) in ("Mn", "Me", "Cf") else _MISSING
-    return char
+    if _has(char):
+        return char
+    if char in _LEFT_OUT:
+        other = _STANDS_IN.get(char, unicodedata.normalize("NFKC", char))
+        return other if all(map(_has, other)) else _MISSING
+    # What only shapes the character before it is not missed on its own.
+    return "" if unicodedata.category(char) in ("Mn", "Me", "Cf") else _MISSING
+
+
+def _has(char: str) -> bool:
+    if char in _LEFT_OUT:
+        return False
+    return char in _BEYOND or bool(char.encode("gbk", "ignore"))

@@ -218,6 +218,26 @@ def test_pdf_marks_what_its_font_lacks() -> None:
     assert "甲〓〓〓乙é丙m" in shown
 
 
+def test_pdf_draws_the_dot_of_foreign_names() -> None:
+    """The table of its font knows the dot under another number, and draws a box for this one."""
+    shown = pdf_text(export(said("史蒂夫·乔布斯"), "pdf", title="列夫·托尔斯泰"))
+    assert "史蒂夫・乔布斯" in shown
+    assert "列夫・托尔斯泰" in shown
+    assert "·" not in shown
+
+
+def test_pdf_shows_all_usual_characters_as_they_are() -> None:
+    """GB 2312, which every font for Chinese has; and what looks like them is drawn like them."""
+    usual = [bytes((high, low)) for high in range(0xB0, 0xF8) for low in range(0xA1, 0xFF)]
+    text = "".join(char for pair in usual if (char := pair.decode("gb2312", "ignore")))
+    assert len(text) == 6763
+    shown = pdf_text(export(said(text), "pdf", title=""))
+    assert {*text} <= {*shown}
+    assert "〓" not in shown
+    alike = pdf_text(export(said("\uf979\uf9e7\ufe43引\ufe44ɡɑ"), "pdf", title=""))
+    assert "凉裏『引』ga" in alike
+
+
 BROKEN = "甲\ud800乙\0丙\x0b丁\ufffe戊\x85己\u2028庚\x1b[31m辛"
 
 

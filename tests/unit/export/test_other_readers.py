@@ -184,7 +184,7 @@ def test_formats_for_reading_heed_form_and_speakers(name: str) -> None:
 
 def text_of(name: str, content: bytes) -> str:
     if name == "pdf":
-        return pdf_text(content)
+        return pdf_text(content).replace("・", "·")
     if name == "docx":
         return "\n".join(one.text for one in Document(io.BytesIO(content)).paragraphs)
     return re.sub(r"\{\\k\d+\}", "", content.decode())
