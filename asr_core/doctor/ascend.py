@@ -13,13 +13,22 @@ from asr_core.doctor.context import Context
 from asr_core.doctor.finding import Finding, fail, listed, none, ok, warn
 from asr_core.doctor.versions import canns_of, major_minor, needed_hdk, version_key
 from asr_core.models.graph_folder import GRAPHS_FILE
+from asr_core.models.selftest import has_selftest
 from asr_core.runtime.ascend_manifest import ENDING
-from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip, read_health, read_soc
+from asr_core.runtime.npu_smi import (
+    HEALTHY,
+    HOT_C,
+    UNTOLD_HEALTH,
+    NpuChip,
+    read_health,
+    read_soc,
+)
 
 _NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _CANN_FOLDERS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
 _OPERATORS = "opp/built-in/op_impl/ai_core/tbe"
 _GROUP = "sudo usermod -aG HwHiAiUser $USER  # then log in again"
+_NOT_ILL = frozenset({HEALTHY, "WARNING", *UNTOLD_HEALTH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +51,10 @@ def check_devices(context: Context) -> Finding:
     if report.state != "ok":
         found = {"timeout": "hangs", "failed": "refuses"}.get(report.reason, "unreadable")
         return fail("npu_devices", found, "npu-smi info", "dmesg | grep -i -E 'davinci|devdrv'")
-    ill = [chip for chip in report.chips if chip.health.upper() not in (HEALTHY, "WARNING")]
-    uneasy = [chip for chip in report.chips if not chip.is_fit and chip not in ill]
+    unfit = [chip for chip in report.chips if chip.unfit]
+    ill = [chip for chip in unfit if chip.health.upper() not in _NOT_ILL]
+    uneasy = [chip for chip in unfit if chip not in ill]
+    untold = [chip for chip in report.chips if chip.health.upper() in UNTOLD_HEALTH]
     if ill:
         shown = _shown(ill, context)
         return fail("npu_devices", "ill", *map(_ask_health, ill), chips=shown)
@@ -51,6 +62,10 @@ def check_devices(context: Context) -> Finding:
         limit = f"{HOT_C:.0f}"
         mend, shown = map(_ask_health, uneasy), _shown(uneasy, context)
         return warn("npu_devices", "uneasy", *mend, chips=shown, limit=limit)
+    if untold:
+        return warn(
+            "npu_devices", "health_untold", *map(_ask_health, untold), chips=_shown(untold, context)
+        )
     return ok("npu_devices", "fit", chips=_shown(report.chips, context))
 
 
@@ -188,6 +203,11 @@ def check_visible(context: Context) -> Finding:
     numbers = [int(part) for part in value.split(",")] if _is_list(value) else []
     if not numbers or numbers != sorted(set(numbers)):
         return fail("npu_visible", "wrong", "export ASCEND_RT_VISIBLE_DEVICES=0,1", value=value)
+    count = len(context.npus.chips)
+    if context.npus.state == "ok" and numbers[-1] >= count:
+        present = ",".join(map(str, range(count)))
+        mend = f"export ASCEND_RT_VISIBLE_DEVICES={present}"
+        return fail("npu_visible", "too_many", mend, value=value, count=count)
     return ok("npu_visible", "some", value=value)
 
 
@@ -212,6 +232,10 @@ def check_om_models(context: Context) -> Finding:
         mend = f"./run.sh convert om <folder> --output <folder>.ascend --soc {soc}"
         return fail("om_models", "other", mend, names=listed(wrong), here=here, cann=cann or "?")
     names = listed([model.name for model in models])
+    untested = sorted({path.name for path in _om_folders(context) if not has_selftest(path)})
+    if untested:
+        mend = "./run.sh convert om <folder> --output <folder>.ascend --force"
+        return warn("om_models", "untested", mend, names=listed(untested))
     if not socs or not all(model.soc for model in models):
         return warn("om_models", "untold_soc", names=names)
     return ok("om_models", "fit", names=names)
@@ -226,6 +250,15 @@ def cann_version(context: Context) -> str:
         if version:
             return version
     return ""
+
+
+def _om_folders(context: Context) -> list[Path]:
+    """Converted folders that are whole."""
+    return [
+        folder
+        for folder in context.model_folders
+        if _read(folder / GRAPHS_FILE).get("runtime") == "ascend"
+    ]
 
 
 def om_models(context: Context) -> list[OmModel]:
@@ -281,7 +314,7 @@ def _shown(chips: Sequence[NpuChip], context: Context) -> str:
 def _state(chip: NpuChip, context: Context) -> str:
     """Health, warmth, and what the driver says is wrong."""
     warmth = "" if chip.temp_c is None else f" {chip.temp_c:.0f} °C"
-    ill = chip.health.upper() != HEALTHY
+    ill = chip.health.upper() not in (HEALTHY, *UNTOLD_HEALTH)
     fault = read_health(chip, context.host.run).fault if ill else ""
     return f"{chip.health or '?'}{warmth}{f' ({fault})' if fault else ''}"
 

@@ -129,6 +129,11 @@ def write_selftest(folder: Path, source: Path, *, frames: int = _FRAMES, threads
     return target
 
 
+def has_selftest(folder: Path) -> bool:
+    """Whether a folder tests the device at all."""
+    return (folder / SELFTEST_FILE).is_file()
+
+
 def read_selftest(folder: Path, name: str) -> Mapping[str, Run] | None:
     """What ``selftest.npz`` says, by graph; ``None`` where there is none.
 

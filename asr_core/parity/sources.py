@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from asr_core.errors import AsrError, ModelIntegrityError, SettingsError
+from asr_core.errors import ModelIntegrityError, SettingsError
 from asr_core.models.ascend_plan import layered
 from asr_core.models.files import sha256_of
 from asr_core.models.funasr_folder import (
@@ -135,7 +135,7 @@ def open_device(path: Path, *, index: int, threads: int, runtime: AclRuntime = A
         blocks = {graph: graphs.further[layered(graph)] for graph in inner}
         taps = _taps(graphs.files, graphs.sessions, blocks)
         return _source(graphs.files, graphs.sessions, taps, info, graphs.precision, graphs.batching)
-    except AsrError:
+    except BaseException:
         for session in (*graphs.further.values(), *graphs.sessions.values()):
             session.close()
         raise

@@ -28,6 +28,7 @@ from asr_core.runtime.session import Float32
 logger = logging.getLogger(__name__)
 
 _MEASURED = "measured"
+_NO_ACL = ("no_acl", "other_acl")
 _TIMED_RUNS = 2
 _FAULTS = (AudioError, DeviceError, ModelError, RecognitionError)
 
@@ -50,9 +51,9 @@ class Forms:
 class Placing:
     """Opens models where the settings say; with ``auto`` where they are faster.
 
-    What was measured counts for as long as the program runs; a place that could not be used is
-    tried again when the model is opened again. Nothing changes its place later: a device that is
-    lost is waited for.
+    What was measured counts for as long as the place can be opened; one that could not be used is
+    tried again when the model is opened again. Nothing changes its place while it is open: a
+    device that is lost is waited for.
 
     Args:
         device: ``cpu``, ``npu``, ``npu:N`` or ``auto``.
@@ -102,7 +103,12 @@ class Placing:
             return forms.open_cpu(), missing
         known = self._measured.get((forms.name, forms.npu_folder))
         if known is not None:
-            return self._open_on(known.device, forms), known
+            try:
+                return self._open_on(known.device, forms), known
+            except _FAULTS as exc:
+                # What was measured is no longer true; both are looked at anew.
+                logger.warning("%s cannot be used any more: %s", known.device, exc)
+                del self._measured[forms.name, forms.npu_folder]
         recognizer, choice = self._measure(forms, forms.open_cpu)
         if choice.reason == _MEASURED:
             self._measured[forms.name, forms.npu_folder] = choice
@@ -182,7 +188,7 @@ def missing_devices(runtime: AclRuntime) -> DeviceChoice | None:
     try:
         count = runtime.count()
     except DeviceError as exc:
-        reason = "no_acl" if exc.details.get("reason") == "no_acl" else "npu_failed"
+        reason = "no_acl" if exc.details.get("reason") in _NO_ACL else "npu_failed"
         return DeviceChoice("cpu", reason, (("text", str(exc)),))
     return None if count else DeviceChoice("cpu", "no_device")
 

@@ -12,6 +12,8 @@ from asr_core.recognizers.base import RecognizeOptions, Recognizer
 from asr_core.results import ModelInfo, TranscriptWarning, Utterance
 from asr_core.runtime.pool import BACK_OFF_S, PATIENCE_S, DevicePool, MemberStatus
 
+_SECOND_SAMPLES = 16_000
+
 
 class PooledRecognizer:
     """Implements :class:`asr_core.recognizers.base.Recognizer`; several threads may use it.
@@ -110,11 +112,11 @@ class PooledRecognizer:
     def _recognize_part(
         self, part: Sequence[Segment], options: RecognizeOptions
     ) -> list[Utterance]:
-        samples = sum(segment.end - segment.start for segment in part)
+        seconds = sum(segment.end - segment.start for segment in part) / _SECOND_SAMPLES
 
         def recognize(recognizer: Recognizer) -> list[Utterance]:
             device = recognizer.info.device
             found = recognizer.recognize(part, options)
             return [replace(utterance, device=device) for utterance in found]
 
-        return self._pool.run(recognize, load=float(samples))
+        return self._pool.run(recognize, load=seconds)

@@ -126,7 +126,14 @@ class AscendSession:
     def _run(self, inputs: Mapping[str, Array], sizes: Sizes, place: int) -> dict[str, Array]:
         loaded = self._loaded[self._files[place]]
         bucket = self._buckets[place]
-        return self._device.call(lambda _equipment: loaded.run(inputs, sizes, bucket))
+
+        def run(_equipment: Equipment) -> dict[str, Array]:
+            # Its turn comes after that of whoever closed the session meanwhile.
+            if self._closed:
+                raise SessionClosedError(f"The session of {self._graph.graph} is closed")
+            return loaded.run(inputs, sizes, bucket)
+
+        return self._device.call(run)
 
     def _in_turns(self, inputs: Mapping[str, Array], sizes: Sizes) -> dict[str, Array]:
         """More rows than any file takes."""

@@ -24,6 +24,7 @@ ON_DEVICE = 0
 """Run mode of a process on the device's own processor: host and device share one memory."""
 
 _FUNCTION_PARTS = 3  # acl.rt.malloc
+_NEEDED = ("init", "rt", "mdl")
 _SOC = re.compile(r"socVersion=(\w+)")
 _UNKNOWN = "?"
 
@@ -106,7 +107,8 @@ class Acl:
         return device_error(self.device, number, call, self._text())
 
     def _text(self) -> str:
-        message = self._module.get_recent_err_msg()
+        recent = getattr(self._module, "get_recent_err_msg", None)
+        message = recent() if recent is not None else ""
         return " ".join(str(message).split()) if message else ""
 
     def _function(self, name: str) -> Any:
@@ -246,10 +248,11 @@ def load_acl(device: str) -> Any:
     """The ``acl`` package.
 
     Raises:
-        DeviceUnavailableError: it is not installed, or one of its libraries is missing.
+        DeviceUnavailableError: it is not installed, one of its libraries is missing, or another
+            package has its name (``other_acl``).
     """
     try:
-        return importlib.import_module("acl")
+        module = importlib.import_module("acl")
     except ModuleNotFoundError as exc:
         raise DeviceUnavailableError(
             f"{device}: pyACL is not installed; it comes with CANN (set_env.sh)",
@@ -263,6 +266,15 @@ def load_acl(device: str) -> Any:
             reason="acl_broken",
             text=str(exc),
         ) from exc
+    if not all(hasattr(module, name) for name in _NEEDED):
+        found = getattr(module, "__file__", None) or "?"
+        raise DeviceUnavailableError(
+            f"{device}: {found} is another package of that name, not pyACL; pip uninstall acl",
+            device=device,
+            reason="other_acl",
+            path=found,
+        )
+    return module
 
 
 ACL = AclRuntime()

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from asr_core.errors import (
     DeviceError,
     DeviceLostError,
+    DeviceMemoryError,
     DeviceUnavailableError,
     SessionClosedError,
 )
@@ -29,6 +30,12 @@ RUN_TIMEOUT_S = 20
 """A run that takes longer has hung; the longest one takes a few seconds."""
 
 LOAD_TIMEOUT_S = 600
+OPEN_TIMEOUT_S = 30
+"""Setting a device takes a second or two; one that does not answer must not hold up the others."""
+
+RELEASE_TIMEOUT_S = 5
+"""How long a lost device may take to give back what it holds, before nobody waits for it."""
+
 _SPARE_S = 5
 _MEMORY_KINDS = (1, 0)  # HBM; DDR, which all chips but those with HBM have
 
@@ -53,19 +60,39 @@ class MemoryPool:
         """Make sure that the places 0, 1, ... have at least these sizes, in bytes.
 
         Raises:
-            DeviceMemoryError: there is not enough; what there was stays.
+            DeviceMemoryError: there is not enough; everything is as large as it was.
+            DeviceError: nor is there any more what was given back.
         """
+        before = [slot[0].size for slot in self._slots]
+        try:
+            for place, size in enumerate(sizes):
+                if place == len(self._slots):
+                    self._slots.append(self._new(size))
+                elif self._slots[place][0].size < size:
+                    self._replace(place, self._new(size))
+        except DeviceMemoryError:
+            # What is left too large would be missing where less is tried next.
+            self._restore(before)
+            raise
+
+    def _replace(self, place: int, slot: tuple[DeviceBuffer, HostBuffer]) -> None:
+        old, self._slots[place] = self._slots[place], slot
+        self.generation += 1
+        for buffer in reversed(old):
+            buffer.close()
+
+    def _restore(self, sizes: Sequence[int]) -> None:
+        while len(self._slots) > len(sizes):
+            for buffer in reversed(self._slots.pop()):
+                buffer.close()
         for place, size in enumerate(sizes):
-            if place < len(self._slots) and self._slots[place][0].size >= size:
-                continue
-            slot = self._new(size)
-            self.generation += 1
-            if place < len(self._slots):
-                old, self._slots[place] = self._slots[place], slot
-                for buffer in reversed(old):
+            if self._slots[place][0].size > size:
+                for buffer in reversed(self._slots[place]):
                     buffer.close()
-            else:
-                self._slots.append(slot)
+                try:
+                    self._replace(place, self._new(size))
+                except DeviceMemoryError as exc:
+                    raise DeviceError(exc.message, **exc.details) from exc
 
     def device(self, place: int) -> DeviceBuffer:
         return self._slots[place][0]
@@ -163,9 +190,9 @@ class AscendDevice:
             target=self._own, args=(opened,), name=self.name, daemon=True
         )
         self._thread.start()
-        done, _ = wait([opened], timeout=LOAD_TIMEOUT_S)
+        done, _ = wait([opened], timeout=OPEN_TIMEOUT_S)
         if not done:
-            self._abandon("acl.rt.set_device", LOAD_TIMEOUT_S)
+            self._abandon("acl.rt.set_device", OPEN_TIMEOUT_S)
             raise self._loss()
         try:
             opened.result()
@@ -195,8 +222,9 @@ class AscendDevice:
 
     def unload(self, stack: contextlib.ExitStack) -> None:
         """Give back what a model holds, also where the device is lost."""
+        limit_s = LOAD_TIMEOUT_S if self._lost is None else RELEASE_TIMEOUT_S
         with contextlib.suppress(SessionClosedError, DeviceLostError):
-            self._send(lambda equipment: equipment.unload(stack), LOAD_TIMEOUT_S, lost_too=True)
+            self._send(lambda equipment: equipment.unload(stack), limit_s, lost_too=True)
 
     def free_bytes(self) -> tuple[int, int]:
         """Memory of the device that is free, and all of it; zeros where it does not tell."""
@@ -209,7 +237,7 @@ class AscendDevice:
                 return
             self._closed = True
             self._tasks.put(None)
-        self._thread.join(_SPARE_S if self._abandoned else self._timeout_s + _SPARE_S)
+        self._thread.join(self._timeout_s + _SPARE_S if self._lost is None else RELEASE_TIMEOUT_S)
         if self._thread.is_alive():
             logger.error("device does not let go device=%s", self.name)
 

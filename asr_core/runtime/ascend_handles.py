@@ -7,6 +7,7 @@ never raised, so that the ones after it happen too.
 from __future__ import annotations
 
 import ctypes
+import functools
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -285,10 +286,11 @@ class Dataset(Handle):
         if desc == 0:
             return None
         count = int(self.acl.get("acl.get_tensor_desc_num_dims", desc))
-        asked = "acl.get_tensor_desc_dim_v2"
-        if not self.acl.has(asked):
-            asked = "acl.get_tensor_desc_dim"
-        return tuple(int(self.acl.ask(asked, desc, axis)) for axis in range(count))
+        if self.acl.has("acl.get_tensor_desc_dim_v2"):
+            read = functools.partial(self.acl.ask, "acl.get_tensor_desc_dim_v2", desc)
+        else:  # the older one returns no code
+            read = functools.partial(self.acl.get, "acl.get_tensor_desc_dim", desc)
+        return tuple(int(read(axis)) for axis in range(count))
 
 
 class TensorDescription(Handle):

@@ -84,6 +84,8 @@ class LoadedOm:
         equipment.memory.reserve(sorted(sizes, reverse=True))
         self._generation = equipment.memory.generation
         places = {index: place for place, index in enumerate(_by_size(sizes))}
+        # Made first, so that they are given back after the buffers that they name.
+        self._taken, self._given = self._dataset(stack), self._dataset(stack)
         buffers = []
         for index, size in enumerate(sizes):
             buffers.append(DataBuffer(acl, equipment.memory.device(places[index]), size))
@@ -98,8 +100,9 @@ class LoadedOm:
         count = self._description.input_count()
         self._all = ports
         self._inputs, self._outputs = ports[: len(tensors)], ports[count:]
-        self._taken = self._dataset(ports[:count], stack)
-        self._given = self._dataset(ports[count:], stack)
+        for dataset, named in ((self._taken, ports[:count]), (self._given, ports[count:])):
+            for port in named:
+                dataset.add(port.buffer)
 
     def run(self, inputs: Mapping[str, Array], sizes: Sizes, bucket: Sizes) -> dict[str, Array]:
         """Execute the file once.
@@ -213,11 +216,9 @@ class LoadedOm:
             port.buffer.move(memory.device(port.place), port.size)
         self._generation = memory.generation
 
-    def _dataset(self, ports: list[_Port], stack: contextlib.ExitStack) -> Dataset:
+    def _dataset(self, stack: contextlib.ExitStack) -> Dataset:
         dataset = Dataset(self._equipment.acl)
         stack.callback(dataset.close)
-        for port in ports:
-            dataset.add(port.buffer)
         return dataset
 
     def _check(self) -> list[int]:

@@ -21,6 +21,10 @@ HOT_C = 85.0
 """A chip above this gets no work."""
 
 HEALTHY = "OK"
+MISSING = "Missing"
+"""Health of a chip that was in an earlier table and is not in this one."""
+
+UNTOLD_HEALTH = frozenset({"", "NA", "N/A", "-", "UNKNOWN"})
 
 COMMAND = "npu-smi"
 TIMEOUT_S = 8.0
@@ -54,7 +58,8 @@ class NpuChip:
         chip: number on its card.
         device: logical or physical number, where the table has one.
         name: ``310P3``; ``Ascend910`` on A3, whose exact kind the table does not tell.
-        health: ``OK``, ``Warning``, ``Alarm``, ``Critical``, ``UNKNOWN``; empty if not told.
+        health: ``OK``, ``Warning``, ``Alarm``, ``Critical``, ``UNKNOWN``; empty if not told;
+            :data:`MISSING` of a monitor's report.
         memory_used_mb: of HBM where the chip has it, else of DDR.
         aicore_percent: how busy its computing cores are.
     """
@@ -81,9 +86,13 @@ class NpuChip:
         return f"Ascend{self.name}"
 
     @property
-    def is_fit(self) -> bool:
-        """Whether it may be given work; an untold temperature does not speak against it."""
-        return self.health.upper() == HEALTHY and (self.temp_c is None or self.temp_c <= HOT_C)
+    def unfit(self) -> str:
+        """Why it is to get no work; empty where it may, also where nothing is told."""
+        if self.health.upper() not in (HEALTHY, *UNTOLD_HEALTH):
+            return f"health {self.health}"
+        if self.temp_c is not None and self.temp_c > HOT_C:
+            return f"{self.temp_c:.0f} °C"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,9 @@ def read_npus(run: Run = run_command, untold: set[Untold] | None = None) -> NpuR
 class NpuMonitor:
     """Asks again only after a while, and one caller at a time: ``npu-smi`` wants it so.
 
+    A chip that vanishes from the table stays in the report, as missing: devices are told apart by
+    their places in it.
+
     Args:
         keep_s: how long an answer is current. One that told nothing stays for a minute, for it
             may have cost a long wait; a command that is absent is not looked for again.
@@ -143,6 +155,7 @@ class NpuMonitor:
         self._lock = threading.Lock()
         self._report: NpuReport | None = None
         self._untold: set[Untold] = set()
+        self._seen: dict[tuple[int, int], NpuChip] = {}
         self._asked_s = 0.0
 
     def report(self) -> NpuReport:
@@ -151,9 +164,23 @@ class NpuMonitor:
             known = self._report
             if known is not None and self._now() - self._asked_s < self._keeps[known.state]:
                 return known
-            self._report = read_npus(self._run, self._untold)
+            self._report = self._completed(read_npus(self._run, self._untold))
             self._asked_s = self._now()
             return self._report
+
+    def _completed(self, report: NpuReport) -> NpuReport:
+        if report.state != "ok":
+            return report
+        for chip in report.chips:
+            self._seen[chip.card, chip.chip] = NpuChip(
+                chip.card, chip.chip, chip.device, chip.name, MISSING, chip.bus_id
+            )
+        listed = {(chip.card, chip.chip) for chip in report.chips}
+        if len(listed) == len(self._seen):
+            return report
+        missing = [chip for key, chip in self._seen.items() if key not in listed]
+        chips = sorted([*report.chips, *missing], key=lambda chip: (chip.card, chip.chip))
+        return replace(report, chips=tuple(chips))
 
 
 def parse_info(text: str) -> NpuReport:

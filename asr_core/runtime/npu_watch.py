@@ -8,14 +8,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from asr_core.runtime.affinity import machine_index
-from asr_core.runtime.npu_smi import HEALTHY, HOT_C, NpuChip, NpuMonitor, NpuReport
+from asr_core.runtime.npu_smi import NpuChip, NpuMonitor, NpuReport
 
 logger = logging.getLogger(__name__)
 
 LOOK_S = 5.0
 _PATIENCE_S = 1.0
-
-_UNTOLD = frozenset({"", "NA", "N/A", "-", "UNKNOWN"})
 
 
 def chip_of(
@@ -38,13 +36,7 @@ def chip_of(
 
 def unfit(chip: NpuChip | None) -> str:
     """Why a chip is to get no work; empty where it may, also where nothing is told of it."""
-    if chip is None:
-        return ""
-    if chip.health.upper() not in (HEALTHY, *_UNTOLD):
-        return f"health {chip.health}"
-    if chip.temp_c is not None and chip.temp_c > HOT_C:
-        return f"{chip.temp_c:.0f} °C"
-    return ""
+    return "" if chip is None else chip.unfit
 
 
 class NpuWatch:

@@ -27,6 +27,7 @@ PATIENCE_S = 30.0
 BACK_OFF_S = (0.5, 1.0, 2.0, 4.0)
 """Pauses between attempts to open a device again; the last one is repeated."""
 
+_JOIN_S = 10.0
 _MOST_LOSSES = 3  # a piece of work that loses this many devices is given up
 
 
@@ -45,7 +46,8 @@ class MemberStatus:
     Attributes:
         name: of the device.
         state: whether it takes work.
-        waiting: load of the work that it has, as :meth:`DevicePool.run` counts it.
+        waiting: load of the work that it has, what runs included, as :meth:`DevicePool.run`
+            counts it.
         done: pieces of work that it has finished.
         losses: how often it was lost.
         reason: why it takes no work; empty while it does.
@@ -152,8 +154,8 @@ class DevicePool(Generic[_Resource]):
             with self._lent(load) as member:
                 with member.turn:
                     resource = member.resource
-                    if resource is None or member.lost:
-                        # It was lost while this work waited for its turn.
+                    if resource is None or not member.ready:
+                        # It was lost, or is to rest, since this work began to wait for its turn.
                         self._take_back(member, load)
                         continue
                     try:
@@ -197,7 +199,8 @@ class DevicePool(Generic[_Resource]):
             self._changed.notify_all()
             threads = list(self._threads)
         for thread in threads:
-            thread.join()
+            # A device that does not answer is not waited for: what it gives, the thread closes.
+            thread.join(_JOIN_S)
         for member in reversed(self._members):
             with member.turn:
                 resource, member.resource = member.resource, None
@@ -278,13 +281,20 @@ class DevicePool(Generic[_Resource]):
                 else:
                     # It would stay away for good, and nobody would know why.
                     logger.exception("device not back device=%s", member.name)
+                with self._changed:
+                    member.lost = str(exc)
                 pause = self._back_off_s[min(attempt, len(self._back_off_s) - 1)]
                 attempt += 1
                 self._closing.wait(pause)
                 continue
             with self._changed:
-                member.resource, member.lost = resource, ""
+                closed = self._closing.is_set()
+                if not closed:
+                    member.resource, member.lost = resource, ""
                 self._changed.notify_all()
+            if closed:
+                self._give_back(member, resource)
+                break
             logger.info("device is back device=%s attempts=%d", member.name, attempt + 1)
             break
         with self._changed:

@@ -123,8 +123,8 @@ def _models(measures: Measures) -> Iterator[Metric]:
         [(name, one.name, int(one.state is MemberState.READY)) for name, one in members],
     )
     yield _gauge(
-        "tinglu_device_waiting",
-        "Work that waits for an Ascend device",
+        "tinglu_device_work_seconds",
+        "Speech that an Ascend device has before it: what runs and what waits for it",
         labels,
         [(name, one.name, one.waiting) for name, one in members],
     )
@@ -138,7 +138,7 @@ def _models(measures: Measures) -> Iterator[Metric]:
 
 def _npus(report: NpuReport) -> Iterator[Metric]:
     """What ``npu-smi`` tells; values that it does not tell are left out."""
-    fit = [(*_labels(chip), int(chip.is_fit)) for chip in report.chips]
+    fit = [(*_labels(chip), int(not chip.unfit)) for chip in report.chips]
     yield _gauge("tinglu_npu_fit", "Whether a chip is healthy and cool enough", _CHIP, fit)
     values: dict[str, tuple[str, Callable[[NpuChip], float | None], float]] = {
         "temperature_celsius": ("Temperature", lambda chip: chip.temp_c, 1.0),

@@ -117,7 +117,9 @@ class RecognizerWorker:
                 started_s = time.monotonic()
                 try:
                     utterances = recognizer.recognize(segments, options)
-                except AsrError:
+                except SessionClosedError:
+                    raise
+                except Exception:
                     self._tally.add_failure(recognizer.info)
                     raise
                 seconds = time.monotonic() - started_s

@@ -84,6 +84,12 @@ def get_tensor_desc_dim_v2(here: Machine, desc: int, index: int) -> int:
     return int(dims[index])
 
 
+@getter("acl.get_tensor_desc_dim", -1)
+def get_tensor_desc_dim(here: Machine, desc: int, index: int) -> int:
+    """The deprecated form: no return code."""
+    return int(here.get(desc, TensorDesc).dims[index])
+
+
 @getter("acl.get_tensor_desc_size", 0)
 def get_tensor_desc_size(here: Machine, desc: int) -> int:
     found = here.get(desc, TensorDesc)

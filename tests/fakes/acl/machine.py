@@ -129,6 +129,7 @@ class Machine:
         self.leaks: list[str] = []
         self.copied_bytes: Counter[int] = Counter()
         self.released = threading.Event()
+        self._stalled: set[str] = set()
         self._handles: dict[int, Any] = {}
         self._freed: dict[int, str] = {}
         self._numbers = itertools.count(0x5500_0000_1000, 0x40)
@@ -171,6 +172,11 @@ class Machine:
         with self.lock:
             self.devices[device].hung = True
 
+    def stall(self, call: str) -> None:
+        """Calls of a function do not come back until ``released`` is set."""
+        with self.lock:
+            self._stalled.add(call)
+
     def recover(self, device: int) -> None:
         """The device can be set again; what was on it before stays lost."""
         with self.lock:
@@ -201,6 +207,8 @@ class Machine:
 
     def enter(self, name: str, *, before_init: bool = False) -> None:
         """Count a call; planned failures happen here."""
+        if name in self._stalled:
+            self.released.wait()
         with self.lock:
             self.calls[name] += 1
             if not before_init and not self.initialized:
@@ -334,6 +342,11 @@ class Machine:
                 return None
             block = self._blocks[self._addresses[place]]
             return block if address < block.address + block.size else None
+
+    def was_pinned(self, address: int) -> bool:
+        """Whether this was pinned memory that was given back."""
+        with self.lock:
+            return any(one.address <= address < one.address + one.size for one in self._graveyard)
 
     def blocks_of(self, device: int) -> list[Block]:
         with self.lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .machine import CallError, Machine, call, machine
+from .machine import CallError, Machine, call, getter, machine
 
 REPEAT_INITIALIZE = 100002
 REPEAT_FINALIZE = 100037
@@ -36,5 +36,6 @@ def get_recent_err_msg() -> str | None:
     return machine().take_error()
 
 
-def get_soc_name() -> str:
-    return machine().soc
+@getter("acl.get_soc_name", "")
+def get_soc_name(here: Machine) -> str:
+    return here.soc

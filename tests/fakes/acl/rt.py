@@ -288,6 +288,9 @@ def _side(here: Machine, address: int, size: int, *, host: bool) -> np.ndarray[A
             here.violate(f"a copy of {size} bytes runs over a block of {block.size}")
             raise CallError(INVALID_PARAM, "the copy runs over its block")
         return block.data[address - block.address :][:size]
+    if here.was_pinned(address):
+        here.violate("copy of pinned memory that was given back")
+        raise CallError(INVALID_PARAM, f"{address:#x} was given back")
     if not host or address < 4096 or (address >= 0x6000_0000_0000 and address < 0x7000_0000_0000):
         here.violate(f"copy of unknown memory {address:#x}")
         raise CallError(INVALID_PARAM, f"{address:#x} is unknown memory")

@@ -16,6 +16,7 @@ import pytest
 from asr_core.doctor import ascend, memory, models, processor, service, software, sound
 from asr_core.doctor.finding import State
 from asr_core.errors import StoreError
+from asr_core.models.selftest import SELFTEST_FILE
 from asr_core.runtime.ascend_manifest import OmFile, OmGraph, OmTensor, write_om_graph
 from asr_core.runtime.command import Answer
 from tests.unit.doctor.conftest import Examine
@@ -138,7 +139,8 @@ CASES = [
     Case(ascend.check_mindspore, WARN, "apart", "toolkit", packages={"mindspore": "2.9.0"}),
     Case(ascend.check_mindspore, WARN, "unknown", packages={"mindspore": "3.4.0"}),
     Case(ascend.check_mindspore, OK, "fits", packages={"mindspore": "2.10.0"}),
-    Case(ascend.check_visible, OK, "some", environ={"ASCEND_RT_VISIBLE_DEVICES": "0,2"}),
+    Case(ascend.check_visible, OK, "some", environ={"ASCEND_RT_VISIBLE_DEVICES": "0,1"}),
+    Case(ascend.check_visible, FAIL, "too_many", environ={"ASCEND_RT_VISIBLE_DEVICES": "7,9"}),
     Case(ascend.check_visible, FAIL, "wrong", environ={"ASCEND_RT_VISIBLE_DEVICES": "1,0"}),
     Case(ascend.check_visible, FAIL, "wrong", environ={"ASCEND_RT_VISIBLE_DEVICES": "0, 1"}),
     Case(
@@ -401,11 +403,13 @@ def test_a_device_file_that_the_user_may_not_open(
     assert "HwHiAiUser" in finding.mend[0]
 
 
-def converted(context: Examine, machine: Machine, manifest: object):
+def converted(context: Examine, machine: Machine, manifest: object, *, tested: bool = True):
     made = context(machine)
     folder = made.settings.models / "升腾模型"
     folder.mkdir(parents=True)
     (folder / "graphs.json").write_text(json.dumps(manifest), encoding="utf-8")
+    if tested:
+        (folder / SELFTEST_FILE).touch()
     return ascend.check_om_models(made)
 
 
@@ -426,6 +430,13 @@ def test_converted_models_are_held_against_the_chip(
 ) -> None:
     finding = converted(context, arm, manifest)
     assert (finding.state, finding.found) == (state, found)
+
+
+def test_a_model_that_does_not_test_the_device_is_told(context: Examine, arm: Machine) -> None:
+    manifest = {"runtime": "ascend", "soc": "Ascend310P3", "cann": "8.3.RC1"}
+    finding = converted(context, arm, manifest, tested=False)
+    assert (finding.state, finding.found) == (WARN, "untested")
+    assert finding.values["names"] == "升腾模型"
 
 
 def test_the_mending_of_a_model_names_the_chip_that_is_here(context: Examine, arm: Machine) -> None:

@@ -124,6 +124,14 @@ def test_memory_that_a_container_of_the_older_kind_uses_is_counted(
     assert (finding.found, finding.values["free_mb"]) == ("short", "100")
 
 
+def test_a_device_whose_health_is_not_told_is_no_ill_one(context: Examine, arm: Machine) -> None:
+    table = smi_outputs.CHIP_910B.replace("| OK    ", "| NA    ").replace("| Alarm ", "| NA    ")
+    examined = context(arm)
+    host = dataclasses.replace(examined.host, run=SimulatedNpuSmi(table))
+    finding = check_devices(dataclasses.replace(examined, host=host))
+    assert (finding.state, finding.found) == (State.WARN, "health_untold")
+
+
 @pytest.mark.parametrize(
     ("fault", "shown"),
     [

@@ -274,3 +274,38 @@ def test_a_description_of_a_dataset_is_not_destroyed(
     loaded.execute()
     acl.destroy_tensor_desc(acl.mdl.get_dataset_tensor_desc(loaded.outputs, 0))
     assert machine.violations == ["a tensor description that belongs to a dataset was destroyed"]
+
+
+@pytest.mark.parametrize("mode", ["static", "gears"])
+def test_shapes_are_set_for_dynamic_models_only(
+    machine: Machine, graph: Path, tmp_path: Path, mode: str
+) -> None:
+    sizes = GEARS[1:] if mode == "static" else GEARS
+    loaded = Loaded(make(graph, tmp_path, mode, sizes), GEARS[1])
+    if mode == "gears":
+        assert loaded.set_gear(8) == 0
+    loaded.feed(attention_inputs(1, 8))
+    assert loaded.execute() == 0
+    made = acl.create_tensor_desc(0, [1, 1, 8, 6], 2)
+    acl.mdl.set_dataset_tensor_desc(loaded.inputs, made, 0)
+    assert loaded.execute() == 100000
+    assert "not dynamic" in (acl.get_recent_err_msg() or "")
+
+
+def test_nobody_writes_into_the_input_for_gears(
+    machine: Machine, graph: Path, tmp_path: Path
+) -> None:
+    loaded = Loaded(make(graph, tmp_path, "gears", GEARS), GEARS[1])
+    loaded.feed(attention_inputs(1, 8))
+    assert loaded.set_gear(4) == 0
+    pointer, size = loaded.gear_memory
+    noise = acl.util.bytes_to_ptr(b"\x07" * size)
+    assert acl.rt.memcpy(pointer, size, noise, size, TO_DEVICE) == 0
+    assert loaded.execute() == 507015
+    assert machine.violations == ["the added input of a model with gears was overwritten"]
+
+
+def test_the_deprecated_question_for_a_size_has_no_code(machine: Machine) -> None:
+    made = acl.create_tensor_desc(0, [3, 5], 2)
+    assert acl.get_tensor_desc_dim_v2(made, 1) == (5, 0)
+    assert acl.get_tensor_desc_dim(made, 1) == 5

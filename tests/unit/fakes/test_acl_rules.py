@@ -205,3 +205,72 @@ def test_a_hanging_device_ends_a_wait_only_by_its_limit(ready: Machine) -> None:
     assert acl.rt.synchronize_stream_with_timeout(stream, 10) == 507046
     ready.released.set()
     assert acl.rt.synchronize_stream(stream) == 507046
+
+
+def test_a_context_is_made_on_a_device_that_is_set(ready: Machine) -> None:
+    assert acl.rt.create_context(1) == (0, 107002)
+    assert acl.rt.set_device(1) == 0
+    assert acl.rt.create_context(1)[1] == 0
+
+
+def test_the_chip_has_no_name_before_init(machine: Machine) -> None:
+    assert acl.get_soc_name() == ""
+    acl.init()
+    assert acl.get_soc_name() == "Ascend310P3"
+
+
+def test_what_was_destroyed_is_not_used(ready: Machine) -> None:
+    stream, _ = acl.rt.create_stream()
+    assert acl.rt.destroy_stream(stream) == 0
+    assert acl.rt.synchronize_stream(stream) == 107017
+    assert ready.violations == ["use of a destroyed Stream"]
+
+
+def test_contexts_end_after_their_streams(ready: Machine) -> None:
+    context, _ = acl.rt.create_context(0)
+    stream, _ = acl.rt.create_stream()
+    assert acl.rt.destroy_context(context) == 0
+    assert ready.violations == ["a context was destroyed before its streams"]
+    assert stream
+
+
+def test_streams_end_after_their_work(ready: Machine) -> None:
+    stream, _ = acl.rt.create_stream()
+    pointer, _ = acl.rt.malloc(8, HUGE_FIRST)
+    host, _ = acl.rt.malloc_host(8)
+    assert acl.rt.memcpy_async(pointer, 8, host, 8, TO_DEVICE, stream) == 0
+    acl.rt.destroy_stream(stream)
+    assert ready.violations == ["a stream was destroyed while it worked"]
+
+
+def test_pinned_memory_outlives_the_copies_that_wait(ready: Machine) -> None:
+    stream, _ = acl.rt.create_stream()
+    pointer, _ = acl.rt.malloc(8, HUGE_FIRST)
+    host, _ = acl.rt.malloc_host(8)
+    assert acl.rt.memcpy_async(host, 8, pointer, 8, TO_HOST, stream) == 0
+    assert acl.rt.free_host(host) == 0
+    assert acl.rt.synchronize_stream(stream) == 100000
+    assert ready.violations == ["copy of pinned memory that was given back"]
+
+
+def test_what_is_left_at_the_end_of_the_process_is_reported(ready: Machine) -> None:
+    acl.rt.malloc_host(8)
+    assert acl.finalize() == 0
+    assert "finalize: 1 HostBlock" in ready.leaks
+
+
+def test_a_stalled_call_comes_back_when_it_is_released(ready: Machine) -> None:
+    ready.stall("acl.rt.malloc")
+    done = threading.Event()
+
+    def allocate() -> None:
+        acl.rt.set_device(0)
+        acl.rt.malloc(8, HUGE_FIRST)
+        done.set()
+
+    thread = threading.Thread(target=allocate)
+    thread.start()
+    assert not done.wait(0.05)
+    ready.released.set()
+    thread.join()
+    assert done.is_set()

@@ -11,6 +11,7 @@ from asr_core.recognizers.base import Recognizer
 from asr_core.recognizers.npus import NpuOptions
 from asr_core.recognizers.paraformer import ParaformerRecognizer
 from asr_core.recognizers.placing import Forms, Placing
+from asr_core.results import DeviceChoice
 from asr_core.runtime.ascend_acl import AclRuntime
 from asr_core.runtime.command import Answer
 from asr_core.runtime.npu_smi import NpuMonitor
@@ -66,3 +67,25 @@ def test_a_device_that_failed_is_tried_again_when_the_model_is_opened_again(
             recognizer.close()
             reasons.append(choice.reason)
     assert reasons == ["npu_failed", "measured"]
+
+
+def test_a_place_that_was_measured_and_is_gone_is_looked_at_anew(
+    placing: Placing, npu_folder: Path, plain_fp32: Path
+) -> None:
+    """As if the program had begun at that moment."""
+
+    def on_cpu() -> Recognizer:
+        return ParaformerRecognizer(
+            plain_fp32, name="m", threads=1, batch_segments=1, runtime="onnxruntime"
+        )
+
+    forms = Forms("m", on_cpu, npu_folder)
+    found = []
+    with simulated() as machine:
+        placing._measured["m", npu_folder] = DeviceChoice("npu", "measured")
+        for _ in range(2):
+            recognizer, choice = placing.open(forms)
+            found.append((recognizer.info.device, choice.reason))
+            recognizer.close()
+            machine.fail("acl.rt.set_device", 507899, times=2)
+    assert found == [("npu:0", "measured"), ("cpu", "npu_failed")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -401,6 +402,75 @@ def test_a_model_is_loaded_for_half_the_rows_where_memory_is_short(
             machine.fail(call, number, times=2)
             with pytest.raises(DeviceMemoryError):
                 AscendSession(device, graphs[mode])
+
+
+def test_half_the_rows_need_no_more_memory_than_they_take(graphs: dict[str, OmGraph]) -> None:
+    """What the failed attempt took is given back before the next one."""
+    half = with_half_the_rows(graphs[DYNAMIC])
+    assert half is not None
+
+    def rows(graph: OmGraph, memory_bytes: int) -> int:
+        with simulated(memory_bytes=memory_bytes) as machine, opened(machine) as device:
+            try:
+                session = AscendSession(device, graph)
+            except DeviceMemoryError:
+                return 0
+            return int(session._graph.files[0].sizes[0]["batch"])
+
+    least = next(one for one in range(1_000, 40_000, 100) if rows(half, one) == 2)
+    assert rows(graphs[DYNAMIC], least - 100) == 0
+    assert rows(graphs[DYNAMIC], least) == 2
+
+
+def test_models_that_are_loaded_keep_their_memory_where_another_one_does_not_fit(
+    graphs: dict[str, OmGraph], reference: OnnxSession
+) -> None:
+    with simulated() as machine, opened(machine) as device:
+        small = with_half_the_rows(graphs[STATIC])
+        assert small is not None
+        first = AscendSession(device, small)
+        for number in range(1, 6):
+            machine.out_of_memory_at(number)
+            with pytest.raises(DeviceMemoryError):
+                AscendSession(device, graphs[GEARS])
+            check(first, reference, 1, 5)
+        # Where not even that can be had again, nothing smaller is tried.
+        machine.out_of_memory_at(2, times=9)
+        with pytest.raises(DeviceError) as caught:
+            AscendSession(device, graphs[GEARS])
+        assert not isinstance(caught.value, DeviceMemoryError)
+
+
+def test_a_version_with_the_older_question_for_sizes(
+    graphs: dict[str, OmGraph], reference: OnnxSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(acl, "get_tensor_desc_dim_v2")
+    with simulated() as machine, opened(machine) as device:
+        check(AscendSession(device, graphs[DYNAMIC]), reference, 2, 5)
+
+
+def test_a_run_whose_turn_comes_after_the_close_is_refused(graphs: dict[str, OmGraph]) -> None:
+    with simulated() as machine, opened(machine) as device, ThreadPoolExecutor(2) as threads:
+        session = AscendSession(device, graphs[GEARS])
+        busy, go = threading.Event(), threading.Event()
+
+        def hold(_equipment: object) -> None:
+            busy.set()
+            go.wait()
+
+        holding = threads.submit(device.call, hold)
+        busy.wait()
+        # The run has passed the check of its own thread and waits for that of the device.
+        waiting = threads.submit(session._run, attention_inputs(1, 5), {"batch": 1, "frames": 5}, 0)
+        while device._tasks.qsize() < 1:
+            pass
+        session._closed = True
+        go.set()
+        holding.result()
+        with pytest.raises(SessionClosedError):
+            waiting.result()
+        session._closed = False
+        session.close()
 
 
 def test_what_cannot_be_made_smaller(graphs: dict[str, OmGraph]) -> None:

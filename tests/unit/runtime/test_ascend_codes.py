@@ -78,9 +78,27 @@ def test_each_code_becomes_a_typed_error(number: int) -> None:
         assert "{" not in said
 
 
+REMEDIES = {
+    Kind.CALLER: "report this text",
+    Kind.MODEL: "Convert the model again",
+    Kind.UNSUPPORTED: "fixed shapes, or update CANN",
+    Kind.MEMORY: "fewer segments together, or end other programs",
+    Kind.RESOURCE: "End other programs",
+    Kind.LOST: "npu-smi info; work goes on when it is back",
+    Kind.ENVIRONMENT: "./run.sh doctor",
+    Kind.INTERNAL: "$HOME/ascend/log",
+}
+
+
+@pytest.mark.parametrize("number", sorted(set(EXPECTED) - set(MISMATCH)))
+def test_each_code_comes_with_its_remedy(number: int) -> None:
+    error = device_error("npu:1", number, "acl.mdl.execute", "")
+    assert REMEDIES[EXPECTED[number][0]] in describe(error, "en")
+
+
 @pytest.mark.parametrize("number", sorted(set(EXPECTED) - set(MISMATCH)))
 @pytest.mark.parametrize("locale", LOCALES)
-def test_people_read_the_code_and_what_to_do(number: int, locale: str) -> None:
+def test_people_read_the_code_and_its_name(number: int, locale: str) -> None:
     error = device_error("npu:1", number, "acl.mdl.execute", "")
     said = describe(error, locale)
     assert str(number) in said

@@ -18,6 +18,8 @@ from asr_core.errors import (
     UsageError,
 )
 from asr_core.messages import LOCALES, describe
+from asr_core.recognizers.placing import missing_devices
+from asr_core.results import DeviceChoice
 from asr_core.runtime import ascend_device
 from asr_core.runtime.ascend_acl import AclRuntime
 from asr_core.runtime.ascend_device import AscendDevice, Equipment
@@ -43,6 +45,35 @@ def test_a_broken_pyacl_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         AscendDevice(0, runtime=AclRuntime())
     assert caught.value.details["reason"] == "acl_broken"
     assert "libascendcl.so" in describe(caught.value, "en")
+
+
+def test_another_package_of_that_name_is_told_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The package index has one."""
+    (tmp_path / "acl.py").write_text("class Acl: pass\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "acl", raising=False)
+    with pytest.raises(DeviceUnavailableError) as caught:
+        AscendDevice(0, runtime=AclRuntime())
+    assert caught.value.details["reason"] == "other_acl"
+    assert missing_devices(AclRuntime()) == DeviceChoice(
+        "cpu", "no_acl", (("text", str(caught.value).replace("npu:0", "npu")),)
+    )
+    for locale in LOCALES:
+        said = describe(caught.value, locale)
+        assert "pip uninstall acl" in said
+        assert str(tmp_path) in said
+    monkeypatch.delitem(sys.modules, "acl")
+
+
+def test_an_error_text_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(acl, "get_recent_err_msg")
+    with simulated() as machine:
+        machine.fail("acl.rt.set_device", 507033)
+        with pytest.raises(DeviceError) as caught:
+            AscendDevice(0, runtime=AclRuntime())
+        assert caught.value.details["text"] == ""
 
 
 def test_a_device_that_is_not_there() -> None:
@@ -190,7 +221,7 @@ def test_a_call_that_never_ends_is_given_up() -> None:
 
 
 def test_a_device_that_cannot_be_opened_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ascend_device, "LOAD_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(ascend_device, "OPEN_TIMEOUT_S", 0.05)
     ends = threading.Event()
     set_device = acl.rt.set_device
     monkeypatch.setattr(acl.rt, "set_device", lambda index: ends.wait() and set_device(index))
@@ -213,7 +244,7 @@ def join(name: str) -> None:
 
 
 def test_pyacl_is_not_ended_while_a_closed_device_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ascend_device, "_SPARE_S", 0.05)
+    monkeypatch.setattr(ascend_device, "RELEASE_TIMEOUT_S", 0.05)
     ends, runtime = threading.Event(), AclRuntime()
     with simulated() as machine:
         device = AscendDevice(0, runtime=runtime)
@@ -227,3 +258,25 @@ def test_pyacl_is_not_ended_while_a_closed_device_hangs(monkeypatch: pytest.Monk
         join("npu:0")
         runtime.shut_down()
         assert machine.calls["acl.finalize"] == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["acl.rt.reset_device", "acl.rt.destroy_stream", "acl.rt.destroy_context"]
+)
+def test_a_lost_device_that_does_not_let_go_is_not_waited_for(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ascend_device, "RELEASE_TIMEOUT_S", 0.05)
+    runtime = AclRuntime()
+    with simulated() as machine:
+        device = AscendDevice(0, runtime=runtime)
+        machine.lose(0)
+        with pytest.raises(DeviceLostError):
+            device.call(lambda equipment: equipment.acl.do("acl.rt.malloc", 64, 0))
+        machine.stall(call)
+        device.close()
+        assert runtime.users == 1
+        machine.released.set()
+        join("npu:0")
+        assert runtime.users == 0
+        machine.recover(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,10 +49,10 @@ def test_310() -> None:
 def test_310p_without_a_line_of_its_version() -> None:
     first, second = chips(outputs.CHIP_310P)
     assert parse_info(outputs.CHIP_310P).version == ""
-    assert (first.soc, first.is_fit, first.memory_used_mb) == ("Ascend310P3", True, 1100)
+    assert (first.soc, first.unfit, first.memory_used_mb) == ("Ascend310P3", "", 1100)
     assert (second.card, second.device, second.health) == (5, 1, "Warning")
     assert (second.memory_used_mb, second.memory_total_mb) == (19400, 21500)
-    assert not second.is_fit
+    assert second.unfit == "health Warning"
 
 
 def test_two_chips_on_a_card_with_sparse_numbers_and_untold_power() -> None:
@@ -60,7 +62,7 @@ def test_two_chips_on_a_card_with_sparse_numbers_and_untold_power() -> None:
         (24, 1, 1, None, 47),
         (32768, 0, 2, None, None),
     ]
-    assert [c.is_fit for c in found] == [True, True, False]
+    assert [c.unfit for c in found] == ["", "", "health Critical"]
     assert [c.aicore_percent for c in found] == [0, 9, 0]
 
 
@@ -76,7 +78,7 @@ def test_910b_has_hbm_and_no_device_number_and_a_process_is_no_chip() -> None:
         (1, 0, None, "Ascend910B3"),
     ]
     assert [(c.memory_used_mb, c.memory_total_mb) for c in found] == [(5120, 65536), (4096, 65536)]
-    assert [c.is_fit for c in found] == [True, False]
+    assert [bool(c.unfit) for c in found] == [False, True]
     assert parse_info(outputs.CHIP_910B).version == "25.3.rc1"
 
 
@@ -99,14 +101,42 @@ def test_headings_of_another_language_are_read_by_their_usual_places() -> None:
     assert (chip.aicore_percent, chip.memory_used_mb) == (37, 5120)
 
 
-@pytest.mark.parametrize("health", ["Warning", "Alarm", "Critical", "UNKNOWN", ""])
-def test_only_a_healthy_chip_is_fit(health: str) -> None:
-    assert not NpuChip(0, 0, health=health, temp_c=40).is_fit
+@pytest.mark.parametrize("health", ["Warning", "Alarm", "Critical", "Missing"])
+def test_an_ill_chip_is_not_fit(health: str) -> None:
+    assert NpuChip(0, 0, health=health, temp_c=40).unfit == f"health {health}"
+
+
+@pytest.mark.parametrize("health", ["OK", "UNKNOWN", "NA", ""])
+def test_what_is_not_told_does_not_speak_against_a_chip(health: str) -> None:
+    assert NpuChip(0, 0, health=health).unfit == ""
+    assert NpuChip(0, 0, health=health, temp_c=85.6).unfit == "86 °C"
 
 
 @pytest.mark.parametrize(("temp_c", "fit"), [(None, True), (85, True), (85.1, False)])
 def test_a_hot_chip_is_not_fit(temp_c: float | None, fit: bool) -> None:
-    assert NpuChip(0, 0, health="OK", temp_c=temp_c).is_fit is fit
+    assert (NpuChip(0, 0, health="OK", temp_c=temp_c).unfit == "") is fit
+
+
+def test_a_chip_that_vanishes_stays_in_its_place_as_missing() -> None:
+    """Devices are told apart by their places; the others must not move up."""
+    whole = outputs.CHIP_910B
+    lines = whole.splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if line.startswith("| 0 "))
+    cut = "".join([*lines[:first], *lines[first + 3 :]])
+    assert [chip.card for chip in chips(cut)] == [1]
+    answers = [whole, cut, whole]
+    clock = itertools.count(0.0, 60.0)
+    monitor = NpuMonitor(
+        lambda command, _s: Answer("failed" if "-t" in command else "done", answers[0]),
+        now=lambda: next(clock),
+    )
+    seen = []
+    while answers:
+        seen.append([(chip.card, chip.health) for chip in monitor.report().chips])
+        answers.pop(0)
+    health = [chip.health for chip in chips(whole)]
+    assert seen[0] == seen[2] == [(0, health[0]), (1, health[1])]
+    assert seen[1] == [(0, "Missing"), (1, health[1])]
 
 
 @pytest.mark.parametrize(

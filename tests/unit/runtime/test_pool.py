@@ -20,6 +20,8 @@ from asr_core.errors import (
     SessionClosedError,
 )
 from asr_core.messages import LOCALES, describe
+from asr_core.runtime import ascend_device
+from asr_core.runtime import pool as pool_module
 from asr_core.runtime.ascend import AscendSession
 from asr_core.runtime.ascend_acl import AclRuntime
 from asr_core.runtime.ascend_device import AscendDevice
@@ -163,6 +165,26 @@ def test_work_waits_until_the_only_device_is_back(graph: OmGraph) -> None:
             assert done.result()["encoded"].shape == (1, 1, 3, 6)
 
 
+@pytest.mark.parametrize("call", ["acl.mdl.unload", "acl.rt.free", "acl.rt.reset_device"])
+def test_a_lost_device_that_hangs_in_giving_back_is_opened_anew_without_waiting(
+    call: str, graph: OmGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ascend_device, "RELEASE_TIMEOUT_S", 0.05)
+    with devices(graph, count=1) as (machine, pool), ThreadPoolExecutor(1) as clients:
+        (old,) = [one for one in threading.enumerate() if one.name == "npu:0"]
+        machine.stall(call)
+        machine.lose(0)
+        machine.recover(0)
+        done = clients.submit(pool.run, lambda one: one.session.run(attention_inputs(1, 3)))
+        while machine.calls["acl.rt.set_device"] < 2:
+            threading.Event().wait(0.005)
+        # The attempts have begun although the thread of the device is still inside the call.
+        assert old.is_alive()
+        machine.released.set()
+        old.join()
+        assert done.result()["encoded"].shape == (1, 1, 3, 6)
+
+
 class Plain:
     """Members without devices; the numbers are those of the places."""
 
@@ -277,6 +299,67 @@ def test_a_resting_device_gets_no_work_until_it_resumes() -> None:
     assert plain.pool.status()[0].reason == "92 C"
     plain.pool.resume(0)
     assert plain.pool.run(lambda index: index) == 0
+
+
+def test_work_that_waits_for_a_device_that_is_to_rest_goes_to_another_one() -> None:
+    plain = Plain(2)
+    begun, go = threading.Event(), threading.Event()
+
+    def hold(index: int) -> int:
+        begun.set()
+        go.wait()
+        return index
+
+    with ThreadPoolExecutor(4) as threads:
+        plain.pool.rest(1, "for now")
+        held = threads.submit(plain.pool.run, hold)
+        begun.wait()
+        queued = [threads.submit(plain.pool.run, lambda index: index) for _ in range(2)]
+        while plain.pool.status()[0].waiting < 3:
+            threading.Event().wait(0.005)
+        plain.pool.resume(1)
+        plain.pool.rest(0, "92 C")
+        go.set()
+        assert held.result() == 0
+        assert [one.result() for one in queued] == [1, 1]
+    assert [one.done for one in plain.pool.status()] == [1, 2]
+
+
+def test_the_newest_reason_of_a_loss_is_told() -> None:
+    plain = Plain(1, patience_s=0.2)
+    plain.broken = {0}
+    with pytest.raises(DeviceLostError) as caught:
+        plain.pool.run(lose)
+    assert str(caught.value.details["text"]) == "d0: broken"
+    plain.pool.close()
+
+
+def test_what_is_opened_after_the_close_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "_JOIN_S", 0.05)
+    begun, go = threading.Event(), threading.Event()
+    opened: list[int] = []
+    closed: list[int] = []
+
+    def open_member(index: int) -> int:
+        if opened:
+            begun.set()
+            go.wait()
+        opened.append(index)
+        return len(opened)
+
+    pool: DevicePool[int] = DevicePool(
+        ["d0"], open_member, closed.append, patience_s=0.01, back_off_s=(0.001,)
+    )
+    with pytest.raises(DeviceLostError):
+        pool.run(lose)
+    begun.wait()
+    pool.close()
+    assert closed == [1]
+    go.set()
+    for thread in threading.enumerate():
+        if thread.name == "rebuild d0":
+            thread.join()
+    assert closed == [1, 2]
 
 
 def test_a_pool_that_cannot_be_opened_closes_what_it_opened() -> None:
