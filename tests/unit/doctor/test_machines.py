@@ -127,7 +127,8 @@ def test_memory_that_a_container_of_the_older_kind_uses_is_counted(
 def test_a_device_whose_health_is_not_told_is_no_ill_one(context: Examine, arm: Machine) -> None:
     table = smi_outputs.CHIP_910B.replace("| OK    ", "| NA    ").replace("| Alarm ", "| NA    ")
     examined = context(arm)
-    host = dataclasses.replace(examined.host, run=SimulatedNpuSmi(table))
+    unknown = {(card, 0): ("UNKNOWN", "NA", "NA") for card in (0, 1)}
+    host = dataclasses.replace(examined.host, run=SimulatedNpuSmi(table, faults=unknown))
     finding = check_devices(dataclasses.replace(examined, host=host))
     assert (finding.state, finding.found) == (State.WARN, "health_untold")
 
