@@ -40,6 +40,7 @@ SCRIPTS = (
     "lines",
     "caret",
     "edit_log",
+    "editor_drafts",
     "editor_find",
     "editor_versions",
     "editor_part",

@@ -1,10 +1,9 @@
 // The editor of a transcript: one sentence at a time is a text field; every edit is the server's.
 (() => {
   "use strict";
-  const { t, el, caret, textOf, isDoubtful, EditLog, EditorFind, EditorVersions, EditorPart, EditorSpeakers, EditorConflict, EditorKeys } = window.tinglu;
+  const { t, el, caret, textOf, isDoubtful, EditLog, EditorDrafts, EditorFind, EditorVersions, EditorPart, EditorSpeakers, EditorConflict, EditorKeys } = window.tinglu;
 
   const AUTOSAVE_MS = 900; // after the last letter
-  const DRAFT_KEY = "tinglu-draft:"; // with the recording's id
   const LANGUAGE = "zh-CN"; // of what is edited, for screen readers and fonts
 
   /** What one text has more than another, if it was put in at one place. */
@@ -20,6 +19,8 @@
       this.host = host;
       this.draft = null; // {line, base, entry, composing}
       this.drafts = new Set(); // whose saves are under way, and the one above
+      this.unsent = new EditorDrafts();
+      this.isOffline = false;
       this.log = new EditLog(host.server, {
         state: (word) => this.state(word),
         applied: (answer, data, session) => this.applied(answer, data, session),
@@ -130,7 +131,7 @@
         list.reveal(index);
         const entry = list.entry(index);
         if (!entry) return;
-        this.draft = { line, base: textOf(line), entry, composing: false };
+        this.draft = { line, base: this.unsent.waiting(line) ?? textOf(line), entry, composing: false };
         this.drafts.add(this.draft);
         this.openField(entry);
       }
@@ -210,40 +211,34 @@
       if (draft.composing || event.isComposing) return;
       clearTimeout(this.timer);
       const text = this.text();
+      const { session } = this.log;
       if (text === draft.base) {
-        this.forget();
+        // What was sent before may still be on its way.
+        if (this.log.busy && this.unsent.has(draft)) this.unsent.keep(session, draft, text);
+        else this.unsent.drop(draft);
         return;
       }
-      this.state("dirty");
-      const { view, list } = this.host;
-      const kept = { position: list.lines.indexOf(draft.line), base: draft.base, text };
-      try {
-        sessionStorage.setItem(DRAFT_KEY + view.recording, JSON.stringify(kept));
-      } catch {
-        // A browser without room for it still has the text on the page.
-      }
+      this.state(this.isOffline ? "offline" : "dirty");
+      this.unsent.keep(session, draft, text);
       this.timer = setTimeout(() => this.flush(), AUTOSAVE_MS);
-      list.later();
-    }
-
-    forget() {
-      sessionStorage.removeItem(DRAFT_KEY + this.host.view.recording);
+      this.host.list.later();
     }
 
     /** What a page that was closed too early has left behind. */
     recall() {
-      const key = DRAFT_KEY + this.host.view.recording;
-      const kept = JSON.parse(sessionStorage.getItem(key) || "null");
-      if (!kept) return;
-      if (!kept.text.trim()) {
-        this.forget(); // nobody left a sentence that was being emptied
-        return;
+      const { session } = this.log;
+      let saved = 0;
+      for (const { position, base, text } of this.unsent.recall(session)) {
+        const line = this.host.lines[position];
+        const now = line ? textOf(line) : "";
+        if (now === text) continue;
+        if (now === base) {
+          this.save({ line, base: now }, text);
+          saved += 1;
+        } else this.conflict.show({ mine: text, line });
       }
-      const line = this.host.lines[kept.position];
-      const now = line ? textOf(line) : "";
-      if (now === kept.text) this.forget();
-      else if (now === kept.base) this.save({ line, base: now }, kept.text);
-      else this.conflict.show({ mine: kept.text, line });
+      this.unsent.store(session);
+      if (saved) this.say(t("edit.recalled", { count: saved }));
     }
 
     /**
@@ -264,6 +259,7 @@
       let gone = false;
       draft.base = text; // what the server is about to have
       this.drafts.add(draft);
+      this.unsent.keep(session, draft, text);
       const answer = await this.log.run(({ lines }) => {
         const position = lines.indexOf(draft.line);
         this.saving = draft;
@@ -272,17 +268,20 @@
       });
       if (!answer) draft.base = base;
       if (draft !== this.draft) this.drafts.delete(draft);
-      if (gone && session && !session.closed) this.conflict.show({ mine: text, line: draft.moved });
+      if (gone && session && !session.closed) {
+        this.unsent.drop(draft);
+        this.conflict.show({ mine: text, line: draft.moved });
+      }
       return answer;
     }
 
     // What the server says.
     state(word) {
+      if (word === "offline" || word === "saved") this.isOffline = word === "offline";
       const unsaved = this.draft && !this.draft.composing && this.text() !== this.draft.base;
       const shown = word === "saved" && unsaved ? "dirty" : word;
       this.saved.className = `tl-saved tl-saved-${shown}`;
       this.saved.textContent = t(`saved.${shown}`);
-      if (shown === "saved" && !this.log.session?.closed && !this.conflict.isOpen) this.forget();
     }
 
     /** What was typed stays where it can be seen: in its field, or beside what is kept. */
@@ -290,6 +289,7 @@
       const isNothing = error.details && error.details.reason === "nothing";
       const draft = data.op === "text" && !isNothing ? this.saving : null;
       if (draft) draft.base = data.base;
+      if (data.op === "text" && this.saving !== this.draft) this.unsent.drop(this.saving);
       if (data.op) this.state(draft ? "dirty" : "saved");
       if (isNothing) return;
       this.say(error.code === "offline" ? t("saved.offline") : error.text);
@@ -302,6 +302,7 @@
 
     applied(answer, data, session) {
       const { list } = this.host;
+      const focused = session.closed ? -1 : list.indexOf(document.activeElement);
       for (const [first, removed, fresh] of answer.changes) {
         const old = session.lines.slice(first, first + removed);
         for (const draft of this.drafts) {
@@ -312,10 +313,13 @@
         if (session.closed) session.lines.splice(first, removed, ...fresh);
         else list.splice(first, removed, fresh);
       }
+      if (data.op === "text") this.unsent.done(this.saving, data.text);
       if (session.closed) return;
       if (this.draft && !this.draft.line) this.end();
       else if (this.draft) this.redraw(data);
       list.render();
+      // The keys stay the editor's where the sentence that had them is gone.
+      if (focused >= 0 && !this.typing && document.activeElement === document.body) list.focus(Math.min(focused, list.lines.length - 1));
       this.drawUndo();
       this.host.changed(answer.words);
     }

@@ -81,6 +81,7 @@
       host.list.at = Math.min(Math.max(0, active), view.lines.length - 1);
       host.draw();
       for (const one of editor.drafts) this.move(one, lines, changes);
+      host.list.refresh();
       if (this.isOpen) this.draw();
       editor.drawUndo();
       return held;
@@ -114,6 +115,7 @@
       const isOpen = held.draft && this.reopen(held);
       const isSaving = data.op === "text" && held.draft === saving;
       if (held.draft && !isOpen && !isSaving && held.text !== held.base) {
+        editor.unsent.drop(held.draft);
         this.show({ mine: held.text, line: held.draft.moved, error });
       }
       if (data.op !== "text") {
@@ -128,18 +130,21 @@
         return true;
       }
       const mine = isSaving ? held.text : data.text;
+      editor.unsent.drop(saving);
       if (theirs === mine) editor.state("saved");
       else this.show({ mine, line, error });
       return false;
     }
 
     /** The sentence that was being edited is open again, with what was typed since; false where it was changed. */
-    reopen({ draft, text, chosen }) {
+    reopen({ draft, text, base, chosen }) {
       const { editor, host } = this;
       if (!draft.line) return false;
+      editor.unsent.drop(draft);
       editor.begin(host.lines.indexOf(draft.line));
       if (!editor.draft) return false;
       if (editor.text() !== text) editor.draft.entry.text.textContent = text;
+      if (text !== base) editor.unsent.keep(editor.log.session, editor.draft, text);
       if (chosen) caret.select(editor.draft.entry.text, ...chosen);
       return true;
     }
@@ -152,6 +157,7 @@
     show({ mine, line, error, refusal = "" }) {
       const draft = { line };
       this.editor.drafts.add(draft); // the line is followed through other edits
+      this.editor.unsent.keep(this.editor.log.session, draft, mine, true);
       this.shown.push({ draft, mine, error, refusal });
       if (this.shown.length === 1) this.draw();
     }
@@ -165,8 +171,10 @@
         this.shown.shift();
         this.root.hidden = true;
         editor.drafts.delete(draft);
+        editor.unsent.drop(draft);
         editor.state("saved");
         if (this.shown.length) this.draw();
+        else if (!editor.typing) this.host.list.focus(draft.line ? this.host.lines.indexOf(draft.line) : this.host.list.at);
       };
       const keepMine = async () => {
         draft.base = draft.line ? textOf(draft.line) : "";

@@ -92,6 +92,8 @@
     /** Every hit of the form that is shown, drawn or not. */
     search(quiet = false) {
       const query = this.query.value;
+      clearTimeout(this.timer);
+      this.timer = 0;
       this.hits = [];
       if (!quiet) this.hidePreview();
       if (query) {
@@ -153,6 +155,7 @@
 
     /** What replacing every hit makes of each sentence. */
     async preview() {
+      if (this.timer) this.search(); // what was typed just now counts
       if (this.previewButton.disabled) return;
       await this.editor.flush();
       const asked = { query: this.query.value, text: this.replacement.value, case: this.exact.checked };

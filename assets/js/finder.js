@@ -5,6 +5,7 @@
 
   const TYPING_MS = 160; // this long after the last key the list is asked for
   const SLOW_MS = 300; // a list that takes longer says that it is coming
+  const SHOWN_QUERY = 60; // characters of a query that nothing has
   const LOST_MS = 20000; // after this an answer is not waited for
   const ACT_LOST_MS = 600000; // the same for changes and exports, from their last news on
   const SORTS = ["newest", "oldest", "name", "longest", "shortest"];
@@ -341,7 +342,7 @@
     drawEmpty() {
       const sifted = this.sieve.active;
       const key = this.asked ? "none" : sifted ? "sifted" : this.deleted ? "bin" : "empty";
-      this.empty.replaceChildren(el("strong", { dir: "auto", text: t(`history.${key}`, { query: this.asked }) }), el("span", { text: t(sifted ? "history.sifted_hint" : `history.${key}_hint`) }),
+      this.empty.replaceChildren(el("strong", { dir: "auto", text: t(`history.${key}`, { query: this.asked.length > SHOWN_QUERY ? `${this.asked.slice(0, SHOWN_QUERY)}…` : this.asked }) }), el("span", { text: t(sifted ? "history.sifted_hint" : `history.${key}_hint`) }),
         sifted ? el("button", { type: "button", class: "tl-button", text: t("history.clear"), onclick: () => this.sieve.clear() }) : "");
     }
 

@@ -301,16 +301,21 @@
       entry.stale = false;
       entry.time.textContent = stamp(line.start);
       const before = this.lines[index - 1];
-      const shown = line.who && line.who !== (before && before.who);
+      const shown = (line.who || "") !== ((before && before.who) || "");
       if (entry.who) entry.who.remove();
       entry.who = null;
       if (shown) {
-        entry.who = this.host.editable
-          ? el("button", { type: "button", class: "tl-who", text: line.who, tabindex: -1, title: t("who.change") })
-          : el("span", { class: "tl-who", text: line.who });
+        const name = { class: line.who ? "tl-who" : "tl-who tl-nobody", text: line.who || t("who.nobody") };
+        entry.who = this.host.editable ? el("button", { type: "button", tabindex: -1, title: t("who.change"), ...name }) : el("span", name);
         entry.time.after(entry.who);
       }
       if (entry.node.contains(document.activeElement) && entry.text.isContentEditable) return; // the editor's
+      const waiting = this.host.waiting(line);
+      entry.node.classList.toggle("tl-unsent", waiting !== null);
+      if (waiting !== null && this.host.form === "written") {
+        entry.text.textContent = waiting;
+        return;
+      }
       const split = index === this.lit || line === this.pinned;
       entry.text.replaceChildren(...pieceNodes(piecesOf(line, this.host.form), split, this.host.threshold));
     }

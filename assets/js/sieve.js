@@ -27,6 +27,13 @@
     return [null, null];
   }
 
+  /** Both ends in their order, whichever was typed where. */
+  function ordered({ from, to, shortest, longest }) {
+    const days = from && to && from > to ? [to, from] : [from, to];
+    const minutes = shortest !== "" && longest !== "" && Number(shortest) > Number(longest) ? [longest, shortest] : [shortest, longest];
+    return { from: days[0], to: days[1], shortest: minutes[0], longest: minutes[1] };
+  }
+
   function lengthRange({ length, shortest, longest }) {
     const minutes = (text) => (text === "" || Number.isNaN(Number(text)) ? null : Number(text));
     const [from, to] = length === "own" ? [minutes(shortest), minutes(longest)] : LENGTHS[length] || [null, null];
@@ -43,6 +50,14 @@
       this.box = el("div", { class: "tl-sieve", hidden: true, role: "group", "aria-label": t("history.filters") });
       this.chips = el("div", { class: "tl-sieve-chips", role: "group", "aria-label": t("history.active") });
       this.build();
+      // A press on a chip ends a field, whose change would put another chip under the pointer.
+      this.held = false;
+      this.chips.addEventListener("pointerdown", () => { this.held = true; });
+      window.addEventListener("pointerup", () => {
+        if (!this.held) return;
+        this.held = false;
+        setTimeout(() => this.drawChips());
+      });
       this.draw();
     }
 
@@ -80,7 +95,7 @@
 
     /** As the server is asked. */
     filters() {
-      const { wanted } = this;
+      const wanted = { ...this.wanted, ...ordered(this.wanted) };
       const [from_ms, to_ms] = timeRange(wanted);
       const [shortest_ms, longest_ms] = lengthRange(wanted);
       return { from_ms, to_ms, shortest_ms, longest_ms, states: wanted.states, models: wanted.models, origins: wanted.origins, tags: wanted.tags, owner: wanted.owner };
@@ -107,7 +122,7 @@
 
     /** Everything in force: its words, and what takes it away. */
     parts() {
-      const { wanted } = this;
+      const wanted = { ...this.wanted, ...ordered(this.wanted) };
       const parts = [];
       const add = (kind, text, change) => parts.push({ kind, text, change });
       const [from, to] = timeRange(wanted);
@@ -126,6 +141,10 @@
       this.ownLength.hidden = wanted.length !== "own";
       for (const kind of KINDS) this.drawChoices(kind, wanted[kind]);
       this.drawOwners();
+      if (!this.held) this.drawChips();
+    }
+
+    drawChips() {
       const parts = this.parts();
       this.button.replaceChildren(t("history.filter"), parts.length ? el("b", { class: "tl-count", text: parts.length }) : "");
       this.chips.hidden = !parts.length;

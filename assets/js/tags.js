@@ -8,14 +8,14 @@
   let serial = 0;
 
   /** A field for one more tag; `take(name)` gets what was chosen or typed, `known()` lists `[name, count]`. */
-  function tagField(take, known, { focus = false, has = () => [] } = {}) {
+  function tagField(take, known, { focus = false, quiet = false, has = () => [] } = {}) {
     serial += 1;
     const id = `tl-tags-${serial}`;
     let active = -1;
     const list = el("div", { class: "tl-suggest", role: "listbox", id, hidden: true });
     const field = el("input", { type: "text", class: "tl-field tl-tag-field", placeholder: t("tags.add"), "aria-label": t("tags.add"), maxlength: LONGEST, dir: "auto", autocomplete: "off", spellcheck: "false",
       role: "combobox", "aria-expanded": "false", "aria-controls": id, "aria-autocomplete": "list", autofocus: focus,
-      onfocus: () => draw(), oninput: () => draw(), onblur: () => close(), onkeydown: (event) => key(event) });
+      onfocus: () => quiet || draw(), oninput: () => draw(), onblur: () => close(), onkeydown: (event) => key(event) });
     const root = el("span", { class: "tl-tag-input" }, field, list);
 
     function options() {
@@ -57,20 +57,25 @@
     function choose(name) {
       field.value = "";
       take(name);
-      draw();
+      if (quiet) close();
+      else draw();
       field.focus();
     }
 
     function key(event) {
       if (event.isComposing) return;
       const typed = field.value.trim();
-      if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        if (list.hidden) draw();
+        move(event.key === "ArrowDown" ? 1 : -1);
+      }
       else if ((event.key === "Enter" || event.key === "," || event.key === "，") && (active >= 0 || typed)) choose(active >= 0 ? list.children[active].dataset.name : typed);
       else if (event.key === "Enter") return;
       else if (event.key === "Escape") {
+        // One press for each: the suggestions, what was typed, the window around it.
+        if (list.hidden && !typed) return;
+        if (list.hidden) field.value = "";
         close();
-        if (!typed) return; // then it closes the window around it, too
-        field.value = "";
       }
       else return;
       event.preventDefault();
@@ -97,7 +102,7 @@
       el("span", { class: "tl-tag", dir: "auto", title: name, text: name }), el("small", { class: "tl-muted", text: uses }), el("span", { class: "tl-space" }),
       el("button", { type: "button", class: "tl-link", text: t("tags.give"), "aria-label": t("tags.give_name", { name }), onclick: () => give(name) }),
       el("button", { type: "button", class: "tl-link", text: t("tags.take"), "aria-label": t("tags.take_name", { name }), onclick: () => take(name) }))));
-    const { root } = tagField(give, () => known, { focus: true });
+    const { root } = tagField(give, () => known, { focus: true, quiet: true });
     draw();
     openDialog({ title: t("tags.of", { count }), build: () => [root, list, done] });
   }

@@ -249,6 +249,11 @@
       if (lit) lit.classList.add("tl-word");
     }
 
+    /** The text that a sentence is about to have; null where it is as the server has it. */
+    waiting(line) {
+      return this.editable ? this.editor.unsent.waiting(line) : null;
+    }
+
     /** After an edit: what is read off the sentences. */
     changed(words) {
       if (words) this.view.words = words;
