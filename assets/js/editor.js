@@ -238,7 +238,7 @@
         } else this.conflict.show({ mine: text, line });
       }
       this.unsent.store(session);
-      if (saved) this.say(t("edit.recalled", { count: saved }));
+      if (saved) window.tinglu.toast(t("edit.recalled", { count: saved }));
     }
 
     /**

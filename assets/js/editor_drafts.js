@@ -46,15 +46,16 @@
     }
 
     store({ recording }) {
-      const kept = [];
+      const kept = new Map(); // of a sentence that was written on twice, the newer text
       for (const [draft, one] of this.unsent) {
         if (one.session.recording !== recording) continue;
         const now = one.session.lines.indexOf(draft.line);
         if (now >= 0) one.position = now;
-        kept.push({ position: one.position, base: now >= 0 && !one.asked ? textOf(draft.line) : null, text: one.text });
+        const base = now >= 0 && !one.asked ? textOf(draft.line) : null;
+        kept.set(base === null ? one : one.position, { position: one.position, base, text: one.text });
       }
       try {
-        if (kept.length) sessionStorage.setItem(KEY + recording, JSON.stringify(kept));
+        if (kept.size) sessionStorage.setItem(KEY + recording, JSON.stringify([...kept.values()]));
         else sessionStorage.removeItem(KEY + recording);
       } catch {
         // A browser without room for it still has the text on the page.

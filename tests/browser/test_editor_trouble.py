@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from contextlib import closing
 
@@ -138,6 +139,79 @@ def test_edits_that_wait_outlive_a_conflict_of_one_before(served, visit, tmp_pat
         MEETING[1].text,
         f"{MEETING[2].text}三",
     ]
+
+
+def test_every_unsaved_text_is_seen_and_outlives_its_page(served, visit, tmp_path):
+    name = "断网.wav"
+    recording = add(served, tmp_path, name)
+    watched = visit(served.url)
+    page = watched.page
+    page.on("dialog", lambda dialog: dialog.accept())
+    panel = open_editor(page, name)
+    page.route(SERVER, lambda route: route.abort())
+    for index, typed in ((0, "甲"), (2, "丙"), (4, "戊")):
+        edit(page, index)
+        page.keyboard.type(typed)
+    # Each stays in its line although the server has none of them, and the state says why.
+    expect(panel.locator(".tl-saved-offline")).to_be_visible()
+    for index, typed in ((0, "甲"), (2, "丙"), (4, "戊")):
+        expect(text_of(page, index)).to_have_text(f"{MEETING[index].text}{typed}")
+    expect(panel.locator(".tl-unsent")).to_have_count(2)
+    # What waits can be written on.
+    edit(page, 2)
+    page.keyboard.type("丁")
+    page.keyboard.press("Escape")
+    expect(text_of(page, 2)).to_have_text(f"{MEETING[2].text}丙丁")
+    assert stored(served.settings, recording) == MEETING
+    page.reload()
+    page.unroute(SERVER)
+    panel = open_editor(page, name)
+    expect(page.locator(".tl-toast")).to_contain_text("已找回 3 句未保存的修改")
+    is_saved(panel)
+    assert texts(served.settings, recording) == [
+        f"{MEETING[0].text}甲",
+        MEETING[1].text,
+        f"{MEETING[2].text}丙丁",
+        MEETING[3].text,
+        f"{MEETING[4].text}戊",
+    ]
+    expect(panel.locator(".tl-unsent")).to_have_count(0)
+    assert page.evaluate("Object.keys(sessionStorage).filter(k => k.includes('draft'))") == []
+
+
+def test_the_keys_stay_the_editors_where_a_sentence_goes(served, visit, tmp_path):
+    name = "键盘.wav"
+    recording = add(served, tmp_path, name)
+    page = visit(served.url).page
+    panel = open_editor(page, name)
+    edit(page, 2)
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Escape")
+    expect(lines(page, "history")).to_have_count(4)
+    is_saved(panel)
+    expect(text_of(page, 2).locator("..")).to_be_focused()
+    page.keyboard.press("Control+z")
+    expect(lines(page, "history")).to_have_count(5)
+    is_saved(panel)
+    assert stored(served.settings, recording) == MEETING
+    expect(page.locator("#history-query input")).to_have_value(name)
+
+
+def test_a_sentence_without_a_name_does_not_look_like_that_of_the_one_before(
+    served, visit, tmp_path
+):
+    name = "姓名.wav"
+    said = (
+        dataclasses.replace(MEETING[0], speaker="甲"),
+        dataclasses.replace(MEETING[1], speaker=""),
+        dataclasses.replace(MEETING[2], speaker=""),
+        dataclasses.replace(MEETING[3], speaker="甲"),
+    )
+    add(served, tmp_path, name, said)
+    page = visit(served.url).page
+    panel = open_editor(page, name)
+    expect(panel.locator(".tl-who")).to_have_text(["甲", "未注明", "甲"])
 
 
 def test_a_preview_of_a_newer_text_brings_that_text(served, visit, tmp_path):

@@ -281,3 +281,45 @@ def test_a_dark_phone_in_english(served, visit, tmp_path):
     expect(page.locator("#history-about .tl-card")).to_have_css(
         "background-color", "rgb(26, 34, 38)"
     )
+
+
+def test_a_press_on_a_chip_counts_although_a_field_was_just_typed_in(served, visit):
+    page = visit(served.url).page
+    open_tab(page, "历史")
+    rows = page.locator("#history-rows .tl-entry[data-id]")
+    expect(rows.first).to_be_visible()
+    page.get_by_role("button", name="筛选").click()
+    page.get_by_label("时长").first.select_option("own")
+    longest, shortest = page.locator("[data-by=length] input").all()[::-1]
+    shortest.fill("10")
+    longest.fill("1")
+    # Both ends are put in order.
+    longest.press("Tab")
+    chip = page.locator(".tl-sieve-chips [data-by=length]")
+    expect(chip).to_contain_text("1–10")
+    longest.click()
+    longest.fill("600")
+    page.locator(".tl-sieve-chips").get_by_role("button", name="全部清除").click()
+    expect(chip).to_have_count(0)
+    expect(rows.first).to_be_visible()
+
+
+def test_the_suggestions_of_tags_do_not_cover_the_tags(served, visit):
+    page = visit(served.url).page
+    open_tab(page, "历史")
+    page.locator("#history-rows .tl-pick").first.check()
+    page.locator("[data-do=tag]").click()
+    window = page.locator("dialog")
+    field = window.get_by_role("combobox")
+    expect(field).to_be_focused()
+    suggested = window.get_by_role("listbox")
+    expect(suggested).to_be_hidden()
+    field.fill("临时标签")
+    expect(suggested).to_be_visible()
+    field.press("Escape")
+    expect(suggested).to_be_hidden()
+    expect(field).to_have_value("临时标签")
+    field.press("Escape")
+    expect(field).to_have_value("")
+    field.press("Escape")
+    expect(window).to_have_count(0)
