@@ -142,7 +142,7 @@ def test_edits_that_wait_outlive_a_conflict_of_one_before(served, visit, tmp_pat
 
 
 def test_every_unsaved_text_is_seen_and_outlives_its_page(served, visit, tmp_path):
-    name = "断网.wav"
+    name = "三句未存.wav"
     recording = add(served, tmp_path, name)
     watched = visit(served.url)
     page = watched.page
@@ -180,7 +180,7 @@ def test_every_unsaved_text_is_seen_and_outlives_its_page(served, visit, tmp_pat
 
 
 def test_the_keys_stay_the_editors_where_a_sentence_goes(served, visit, tmp_path):
-    name = "键盘.wav"
+    name = "按键不丢.wav"
     recording = add(served, tmp_path, name)
     page = visit(served.url).page
     panel = open_editor(page, name)
@@ -201,7 +201,7 @@ def test_the_keys_stay_the_editors_where_a_sentence_goes(served, visit, tmp_path
 def test_a_sentence_without_a_name_does_not_look_like_that_of_the_one_before(
     served, visit, tmp_path
 ):
-    name = "姓名.wav"
+    name = "没有姓名.wav"
     said = (
         dataclasses.replace(MEETING[0], speaker="甲"),
         dataclasses.replace(MEETING[1], speaker=""),
