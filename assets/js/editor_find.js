@@ -92,10 +92,12 @@
     /** Every hit of the form that is shown, drawn or not. */
     search(quiet = false) {
       const query = this.query.value;
-      clearTimeout(this.timer);
-      this.timer = 0;
       this.hits = [];
-      if (!quiet) this.hidePreview();
+      if (!quiet) {
+        clearTimeout(this.timer);
+        this.timer = 0;
+        this.hidePreview();
+      }
       if (query) {
         const regex = pattern(query, this.exact.checked);
         for (const line of this.host.lines) {
