@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.browser.actions import PATIENCE_MS, expect, open_tab
 from tests.browser.seeded import MARKUP
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
@@ -54,6 +56,34 @@ def test_a_recording_of_the_history_is_compared(served, visit):
     expect(result.locator(".tl-diff-replace ins").first).to_have_text("例")
     expect(result.locator(".tl-compare-text")).to_contain_text("邀请了26位用户进行试用，其中有85%")
     assert (watched.problems, watched.foreign) == ([], [])
+
+
+def test_an_answer_that_comes_late_leaves_the_choice_alone(served, visit):
+    page = visit(served.url).page
+    open_tab(page, "评测")
+    query = page.locator("#evaluate-query input, #evaluate-query textarea")
+    query.fill("产品")
+    box = page.locator("#evaluate-recording input")
+    box.click()
+    option = page.get_by_role("option").filter(has_text="产品例会.m4a")
+    expect(option).to_be_visible()
+    held, released = [], []
+    page.route(
+        "**/run/predict", lambda route: route.continue_() if released else held.append(route)
+    )
+    query.fill("产品例会")
+    wait_until(lambda: page.wait_for_timeout(20) or held)
+    box.click()
+    option.click()
+    expect(box).to_have_value(re.compile("产品例会.m4a"))
+    released.append(True)
+    with page.expect_response("**/run/predict"):
+        held[0].continue_()
+    query.press("End")
+    page.locator("#evaluate-reference textarea").fill(REFERENCE)
+    page.locator("#evaluate-start").click()
+    expect(page.locator("#evaluate-result .tl-count-replace")).to_contain_text("替换 2")
+    expect(box).to_have_value(re.compile("产品例会.m4a"))
 
 
 def test_differences_can_be_gone_through_and_listed(served, visit):

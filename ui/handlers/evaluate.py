@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 
@@ -25,17 +26,18 @@ _MOST_FILE_BYTES = 4 * MOST_CHARS
 _ENCODINGS = ("utf-8-sig", "gb18030")
 
 
-def recordings(page: Page, _locale: str, query: str | None, chosen: str | None) -> gr.Dropdown:
+def recordings(page: Page, _locale: str, query: str | None, chosen: str | None) -> dict[str, Any]:
     """Recordings with a text whose name or text contains the query, newest first.
 
-    What is chosen already stays chosen.
+    What is chosen already stays among them. The choice itself is left alone: by the time of the
+    answer it may be another one.
     """
     found = page.engine.history((query or "").strip(), limit=CHOICES).entries
     choices = [(_title(entry), entry.id) for entry in found if entry.preview]
     known = {value for _, value in choices}
     if chosen and chosen not in known:
         choices += [(_title(page.engine.record(chosen).entry), chosen)]
-    return gr.Dropdown(choices=choices, value=chosen or None)
+    return gr.update(choices=choices)
 
 
 def choose_origin(_page: Page, _locale: str, origin: str) -> tuple[gr.Column, gr.Textbox]:
