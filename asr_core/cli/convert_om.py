@@ -100,17 +100,17 @@ def register(
         help=f"graphs that ONNX Runtime executes; '' for none (default: {','.join(ON_CPU)})",
     )
     _add_machine(parser)
-    parser.add_argument(
-        "--layers",
-        action="store_true",
-        help="make files besides that give what each block computes, for convert verify",
-    )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, do nothing")
     parser.set_defaults(run=functools.partial(_convert, steps=steps))
 
 
 def _add_machine(parser: argparse.ArgumentParser) -> None:
-    """Where the files are made, and for which machine."""
+    """Where the files are made, for which machine, and what else is made."""
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="make files besides that give what each block computes, for convert verify",
+    )
     parser.add_argument(
         "--host-cpu",
         choices=HOST_CPUS,

@@ -197,8 +197,7 @@ class _Bundle:
             created=created,
             duration_ms=transcript.duration_ms,
         )
-        number = self._free(named)
-        for format_name in self._formats:
+        for format_name, name in zip(self._formats, self._free(named), strict=True):
             content = export(
                 transcript,
                 format_name,
@@ -207,7 +206,6 @@ class _Bundle:
                 created=created,
                 locale=self._locale,
             )
-            name = name_file(self._options.name, named, FORMATS[format_name].extension, number)
             self._zip.add(name, content, created)
 
     def close(self) -> None:
@@ -217,14 +215,18 @@ class _Bundle:
         self._zip.discard()
         self._taken.close()
 
-    def _free(self, named: Named) -> int:
-        """The first number with which no file of the recording has a name that is taken."""
-        first = self._names(named, 1)[0]
+    def _free(self, named: Named) -> list[str]:
+        """Names with the first number with which none of the recording's files has a taken one."""
+        names = self._names(named, 1)
+        first = names[0]
         number = self._taken.last(first) + 1
-        while self._taken.any_taken(names := self._names(named, number)):
+        if number > 1:
+            names = self._names(named, number)
+        while self._taken.any_taken(names):
             number += 1
+            names = self._names(named, number)
         self._taken.take(names, first, number)
-        return number
+        return names
 
     def _names(self, named: Named, number: int) -> list[str]:
         extensions = [FORMATS[name].extension for name in self._formats]

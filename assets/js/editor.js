@@ -289,7 +289,8 @@
       const isNothing = error.details && error.details.reason === "nothing";
       const draft = data.op === "text" && !isNothing ? this.saving : null;
       if (draft) draft.base = data.base;
-      if (data.op === "text" && this.saving !== this.draft) this.unsent.drop(this.saving);
+      if (data.op === "text" && isNothing) this.unsent.done(this.saving, data.text);
+      else if (data.op === "text" && this.saving !== this.draft) this.unsent.drop(this.saving);
       if (data.op) this.state(draft ? "dirty" : "saved");
       if (isNothing) return;
       this.say(error.code === "offline" ? t("saved.offline") : error.text);

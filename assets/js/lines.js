@@ -312,7 +312,7 @@
       if (entry.node.contains(document.activeElement) && entry.text.isContentEditable) return; // the editor's
       const waiting = this.host.waiting(line);
       entry.node.classList.toggle("tl-unsent", waiting !== null);
-      if (waiting !== null && this.host.form === "written") {
+      if (waiting !== null) {
         entry.text.textContent = waiting;
         return;
       }

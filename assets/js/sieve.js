@@ -53,11 +53,13 @@
       // A press on a chip ends a field, whose change would put another chip under the pointer.
       this.held = false;
       this.chips.addEventListener("pointerdown", () => { this.held = true; });
-      window.addEventListener("pointerup", () => {
-        if (!this.held) return;
-        this.held = false;
-        setTimeout(() => this.drawChips());
-      });
+      for (const end of ["pointerup", "pointercancel"]) {
+        window.addEventListener(end, () => {
+          if (!this.held) return;
+          this.held = false;
+          setTimeout(() => this.drawChips());
+        });
+      }
       this.draw();
     }
 

@@ -251,7 +251,7 @@
 
     /** The text that a sentence is about to have; null where it is as the server has it. */
     waiting(line) {
-      return this.editable ? this.editor.unsent.waiting(line) : null;
+      return this.editable && this.form === "written" ? this.editor.unsent.waiting(line) : null;
     }
 
     /** After an edit: what is read off the sentences. */
